@@ -1,0 +1,251 @@
+//! One peer: what is kept of it between events, and what an event makes of it. Sibling: kcup-go/server/connection.go.
+
+use std::io::{ErrorKind, Read};
+use std::net::Shutdown;
+use std::time::Duration;
+
+use mio::net::TcpStream;
+use socket2::SockRef;
+
+use super::codec::{Answer, Codec};
+use super::guard::{Guard, Verdict};
+use super::outgoing::{Outgoing, Written};
+use super::phases::{Phase, Tick};
+
+/// How many bytes a closing connection may still send before it is cut (SPEC K-72).
+const LINGER_BYTES: usize = 65536;
+/// How many bytes are read at once.
+pub const READ_BYTES: usize = 16384;
+
+pub struct Connection {
+    pub socket: TcpStream,
+    /// Bytes that are not a whole head yet, or that wait behind an answer the socket has not taken.
+    kept: Option<Box<Kept>>,
+    outgoing: Option<Box<Outgoing>>,
+    /// Whether the connection ends with the answer on its way.
+    closing: bool,
+    /// Whether there may be more to read, and no event will say so.
+    pub unread: bool,
+    linger_left: usize,
+}
+
+struct Kept {
+    bytes: Vec<u8>,
+    guard: Guard,
+}
+
+/// What a worker lends to a connection while it handles an event.
+pub struct Tools<'a> {
+    pub codec: &'a mut Codec,
+    pub buffer: &'a mut [u8],
+    pub draining: bool,
+    pub now: Tick,
+}
+
+/// What becomes of a connection after an event.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It begins this phase now.
+    Enter(Phase),
+    /// Nothing happened that its clock should know.
+    Stay,
+    Close,
+}
+
+/// What reading, or answering what was read, came to.
+enum Flow {
+    /// The socket is read empty.
+    Drained,
+    /// There may be more to read.
+    More,
+    /// The socket takes no more of an answer.
+    Blocked,
+    /// The last answer is written.
+    Finished,
+    /// The peer is gone, or has ended its side and been answered.
+    Broken,
+}
+
+impl Connection {
+    pub fn new(socket: TcpStream) -> Connection {
+        Connection {
+            socket,
+            kept: None,
+            outgoing: None,
+            closing: false,
+            unread: false,
+            linger_left: LINGER_BYTES,
+        }
+    }
+
+    /// Bytes of memory that are kept because a head is not whole.
+    pub fn kept_bytes(&self) -> usize {
+        self.kept.as_ref().map_or(0, |kept| kept.bytes.capacity())
+    }
+
+    /// Does what the socket allows. `ended` says that the peer has ended its side.
+    pub fn ready(&mut self, phase: Phase, ended: bool, tools: &mut Tools) -> Next {
+        match phase {
+            Phase::Linger => self.discard(tools),
+            Phase::Write => match self.flush(tools.now) {
+                Written::All if self.closing => self.linger(tools),
+                Written::All => self.receive(phase, ended, tools),
+                Written::Blocked => Next::Stay,
+                Written::Broken => Next::Close,
+            },
+            Phase::Idle | Phase::Head => self.receive(phase, ended, tools),
+        }
+    }
+
+    /// Whether the peer has taken some of the answer within the last `patience`; looks at the socket.
+    pub fn is_moving(&mut self, now: Tick, patience: Tick) -> bool {
+        let Some(outgoing) = &mut self.outgoing else {
+            return false;
+        };
+        outgoing.is_moving(&self.socket, now, patience)
+    }
+
+    /// What the kernel still holds of an answer is thrown away with the connection.
+    pub fn reset_on_close(&self) {
+        // A failure leaves an orderly close.
+        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
+    }
+
+    fn flush(&mut self, now: Tick) -> Written {
+        let Some(outgoing) = &mut self.outgoing else {
+            return Written::All;
+        };
+        let written = outgoing.resume(&mut self.socket, now);
+        if written == Written::All {
+            self.outgoing = None;
+        }
+        written
+    }
+
+    /// Reads and answers, until the socket is empty, full or closed, or others should have a turn.
+    fn receive(&mut self, phase: Phase, ended: bool, tools: &mut Tools) -> Next {
+        let mut answered = phase == Phase::Write;
+        if answered && self.kept.is_some() {
+            match self.consume(0, &mut answered, tools) {
+                Flow::Blocked => return Next::Enter(Phase::Write),
+                Flow::Finished => return self.linger(tools),
+                Flow::Broken => return Next::Close,
+                Flow::Drained | Flow::More => (),
+            }
+        }
+        let flow = self.read(ended, &mut answered, tools);
+        self.unread = matches!(flow, Flow::More);
+        match (flow, &self.kept) {
+            (Flow::Blocked, _) => Next::Enter(Phase::Write),
+            (Flow::Finished, _) => self.linger(tools),
+            (Flow::Broken, _) => Next::Close,
+            // The clock of silence runs from the last answer, that of a head from its first byte.
+            (_, None) if phase == Phase::Idle && !answered => Next::Stay,
+            (_, None) => Next::Enter(Phase::Idle),
+            (_, Some(_)) if phase == Phase::Head && !answered => Next::Stay,
+            (_, Some(_)) => Next::Enter(Phase::Head),
+        }
+    }
+
+    /// One read, and a second one where the first may have left the peer's end unseen.
+    fn read(&mut self, ended: bool, answered: &mut bool, tools: &mut Tools) -> Flow {
+        loop {
+            let length = match self.socket.read(tools.buffer) {
+                Ok(0) => return Flow::Broken,
+                Ok(length) => length,
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return Flow::Drained,
+                    ErrorKind::Interrupted => continue,
+                    _ => return Flow::Broken,
+                },
+            };
+            match self.consume(length, answered, tools) {
+                Flow::Drained if length == tools.buffer.len() => return Flow::More,
+                Flow::Drained if ended => (),
+                flow => return flow,
+            }
+        }
+    }
+
+    /// Answers every whole head in what is kept and the first `length` bytes of the buffer, and keeps the rest.
+    fn consume(&mut self, length: usize, answered: &mut bool, tools: &mut Tools) -> Flow {
+        let fresh = &tools.buffer[..length];
+        let (owned, mut guard) = match self.kept.take() {
+            Some(mut kept) => {
+                kept.bytes.extend_from_slice(fresh);
+                (kept.bytes, kept.guard)
+            }
+            None => (Vec::new(), Guard::new()),
+        };
+        let mut input = if owned.is_empty() { fresh } else { &owned };
+        while !input.is_empty() {
+            let (written, keep_alive) = match guard.scan(input) {
+                Verdict::Partial => break,
+                Verdict::Complete(facts) => {
+                    let head = &input[facts.skip..facts.length];
+                    input = &input[facts.length..];
+                    // While draining the last of what was sent closes the connection, and not one before it.
+                    let last = tools.draining && input.is_empty();
+                    let keep_alive = facts.keep_alive && !facts.body && !last;
+                    self.send(tools.codec.answer(head, keep_alive), tools.now)
+                }
+                Verdict::Refused(status) => {
+                    self.send(tools.codec.refuse(status), tools.now)
+                }
+            };
+            guard = Guard::new();
+            *answered = true;
+            self.closing = !keep_alive;
+            match written {
+                Written::All if keep_alive => (),
+                Written::All => return Flow::Finished,
+                Written::Blocked => {
+                    if keep_alive {
+                        self.keep(input, guard);
+                    }
+                    return Flow::Blocked;
+                }
+                Written::Broken => return Flow::Broken,
+            }
+        }
+        self.keep(input, guard);
+        Flow::Drained
+    }
+
+    fn send(&mut self, answer: Answer, now: Tick) -> (Written, bool) {
+        let written = Outgoing::start(&answer, &mut self.socket, now, &mut self.outgoing);
+        (written, answer.keep_alive)
+    }
+
+    fn keep(&mut self, bytes: &[u8], guard: Guard) {
+        if !bytes.is_empty() {
+            let bytes = bytes.to_vec();
+            self.kept = Some(Box::new(Kept { bytes, guard }));
+        }
+    }
+
+    /// Ends our side, and waits for the peer to end its own, so that no reset overtakes the answer (RFC 9112 section 9.6).
+    fn linger(&mut self, tools: &mut Tools) -> Next {
+        if self.socket.shutdown(Shutdown::Write).is_err() {
+            return Next::Close;
+        }
+        match self.discard(tools) {
+            Next::Stay => Next::Enter(Phase::Linger),
+            next => next,
+        }
+    }
+
+    fn discard(&mut self, tools: &mut Tools) -> Next {
+        loop {
+            match self.socket.read(tools.buffer) {
+                Ok(length) if (1..self.linger_left).contains(&length) => self.linger_left -= length,
+                Ok(_) => return Next::Close,
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return Next::Stay,
+                    ErrorKind::Interrupted => (),
+                    _ => return Next::Close,
+                },
+            }
+        }
+    }
+}

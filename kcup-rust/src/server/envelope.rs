@@ -1,0 +1,1 @@
+//! How many connections, and how many bytes for them, this process may hold. Sibling: kcup-go/server/envelope.go.

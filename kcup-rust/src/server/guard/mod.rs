@@ -1,0 +1,327 @@
+//! The guard: reads the raw bytes of a request head before any library does, and refuses what two parsers could read
+//! differently (SPEC section 6). It must not decide what an answer says. Sibling: kcup-go/server/guard.go.
+//!
+//! An incremental state machine: each call goes on where the last one stopped, the first byte that makes the head
+//! unacceptable decides, and so the verdict does not depend on how the bytes were split. What it lets through, hyper
+//! and fasthttp read the same way.
+
+mod field;
+
+use field::Fields;
+use hyper::StatusCode;
+
+/// The longest request head, in bytes, and the longest target in it (SPEC K-67).
+pub const MAX_HEAD: usize = 16384;
+const MAX_TARGET: usize = 8192;
+const MAX_FIELDS: usize = 100;
+
+const TOKEN: u8 = 1;
+const TARGET: u8 = 2;
+const VALUE: u8 = 4;
+
+/// Which bytes may stand in a token (RFC 9110 section 5.6.2), in a target (K-61) and in a field value (section 5.5).
+static CLASS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        if b.is_ascii_alphanumeric() || is_one_of(b, b"!#$%&'*+-.^_`|~") {
+            table[byte] |= TOKEN;
+        }
+        if b.is_ascii_graphic() && !is_one_of(b, b"\"#<>`") {
+            table[byte] |= TARGET;
+        }
+        if b == b'\t' || b >= b' ' && b != 0x7f {
+            table[byte] |= VALUE;
+        }
+        byte += 1;
+    }
+    table
+};
+
+const fn is_one_of(byte: u8, set: &[u8]) -> bool {
+    let mut i = 0;
+    while i < set.len() {
+        if set[i] == byte {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// What the guard says of the bytes it has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// So far nothing is wrong, and the end has not come.
+    Partial,
+    Complete(Facts),
+    /// The status to answer with before the connection is closed.
+    Refused(StatusCode),
+}
+
+/// What the server has to know of a head that is let through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Bytes of the forgiven CRLF in front of the head: 0 or 2.
+    pub skip: usize,
+    /// Bytes of the head, with what is skipped.
+    pub length: usize,
+    /// Whether a body is announced (K-70).
+    pub body: bool,
+    /// Whether the connection persists as far as the request goes (RFC 9112 section 9.3).
+    pub keep_alive: bool,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    Start,
+    SkippedCr,
+    Method,
+    Target,
+    Version,
+    RequestLineCr,
+    FieldStart,
+    Name,
+    Value,
+    FieldCr,
+    HeadCr,
+    Done,
+}
+
+/// The scanner of one head.
+#[derive(Clone)]
+pub struct Guard {
+    state: State,
+    /// The next byte to look at.
+    at: usize,
+    /// Where the element that is being read begins.
+    mark: usize,
+    method_end: usize,
+    target_end: usize,
+    name_end: usize,
+    skip: usize,
+    fields: Fields,
+}
+
+type Step = Result<State, StatusCode>;
+
+const BAD_REQUEST: Step = Err(StatusCode::BAD_REQUEST);
+
+impl Guard {
+    pub const fn new() -> Self {
+        Guard {
+            state: State::Start,
+            at: 0,
+            mark: 0,
+            method_end: 0,
+            target_end: 0,
+            name_end: 0,
+            skip: 0,
+            fields: Fields::new(),
+        }
+    }
+
+    /// Goes on with a head. `head` begins, in every call, with the head's first byte, and holds at least what it held
+    /// in the call before. What stands behind the end of the head is not looked at.
+    pub fn scan(&mut self, head: &[u8]) -> Verdict {
+        loop {
+            let seen = &head[..head.len().min(self.skip + MAX_HEAD)];
+            if self.at == seen.len() {
+                return match head.len() > seen.len() {
+                    true => Verdict::Refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
+                    false => Verdict::Partial,
+                };
+            }
+            match self.step(seen) {
+                Ok(State::Done) => return Verdict::Complete(self.facts()),
+                Ok(state) => self.state = state,
+                Err(status) => return Verdict::Refused(status),
+            }
+        }
+    }
+
+    fn step(&mut self, head: &[u8]) -> Step {
+        let byte = head[self.at];
+        match self.state {
+            State::Start => self.start(byte),
+            State::SkippedCr => self.skipped(byte),
+            State::Method => self.method(head),
+            State::Target => self.target(head),
+            State::Version => self.version(byte),
+            State::RequestLineCr => self.request_line(head),
+            State::FieldStart => self.field_start(byte),
+            State::Name => self.name(head),
+            State::Value => self.value(head),
+            State::FieldCr => self.field(head),
+            State::HeadCr => self.end(byte),
+            State::Done => Ok(State::Done),
+        }
+    }
+
+    /// Runs over the bytes of one class, and gives the first that is not of it. `None`: the bytes ended first.
+    fn run(&mut self, head: &[u8], class: u8) -> Option<u8> {
+        let rest = &head[self.at..];
+        let length = rest
+            .iter()
+            .position(|byte| CLASS[*byte as usize] & class == 0);
+        self.at += length.unwrap_or(rest.len());
+        length.map(|length| rest[length])
+    }
+
+    fn start(&mut self, byte: u8) -> Step {
+        if byte == b'\r' && self.skip == 0 {
+            self.at += 1;
+            return Ok(State::SkippedCr);
+        }
+        self.mark = self.at;
+        Ok(State::Method)
+    }
+
+    fn skipped(&mut self, byte: u8) -> Step {
+        if byte != b'\n' {
+            return BAD_REQUEST;
+        }
+        self.at += 1;
+        self.skip = 2;
+        Ok(State::Start)
+    }
+
+    fn method(&mut self, head: &[u8]) -> Step {
+        match self.run(head, TOKEN) {
+            None => Ok(State::Method),
+            Some(b' ') if self.at > self.mark => {
+                self.method_end = self.at;
+                self.at += 1;
+                self.mark = self.at;
+                Ok(State::Target)
+            }
+            Some(_) => BAD_REQUEST,
+        }
+    }
+
+    fn target(&mut self, head: &[u8]) -> Step {
+        let longest = self.mark + MAX_TARGET;
+        let end = self.run(&head[..head.len().min(longest + 1)], TARGET);
+        if self.at > longest {
+            return Err(StatusCode::URI_TOO_LONG);
+        }
+        match end {
+            None => Ok(State::Target),
+            Some(b' ') if self.at > self.mark => {
+                self.target_end = self.at;
+                self.at += 1;
+                self.mark = self.at;
+                Ok(State::Version)
+            }
+            Some(_) => BAD_REQUEST,
+        }
+    }
+
+    fn version(&mut self, byte: u8) -> Step {
+        let right = match self.at - self.mark {
+            place @ 0..=4 => byte == b"HTTP/"[place],
+            5 | 7 => byte.is_ascii_digit(),
+            6 => byte == b'.',
+            _ => byte == b'\r',
+        };
+        if !right {
+            return BAD_REQUEST;
+        }
+        self.at += 1;
+        match byte {
+            b'\r' => Ok(State::RequestLineCr),
+            _ => Ok(State::Version),
+        }
+    }
+
+    fn request_line(&mut self, head: &[u8]) -> Step {
+        if head[self.at] != b'\n' {
+            return BAD_REQUEST;
+        }
+        self.at += 1;
+        self.fields.http10 = match &head[self.mark + 5..self.mark + 8] {
+            b"1.1" => false,
+            b"1.0" => true,
+            _ => return Err(StatusCode::HTTP_VERSION_NOT_SUPPORTED),
+        };
+        let method = &head[self.skip..self.method_end];
+        let target = &head[self.method_end + 1..self.target_end];
+        if method == b"CONNECT" || !field::is_target(method, target) {
+            return BAD_REQUEST;
+        }
+        Ok(State::FieldStart)
+    }
+
+    fn field_start(&mut self, byte: u8) -> Step {
+        if byte == b'\r' {
+            self.at += 1;
+            return Ok(State::HeadCr);
+        }
+        if CLASS[byte as usize] & TOKEN == 0 {
+            return BAD_REQUEST;
+        }
+        self.fields.count += 1;
+        if self.fields.count > MAX_FIELDS {
+            return Err(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+        }
+        self.mark = self.at;
+        Ok(State::Name)
+    }
+
+    fn name(&mut self, head: &[u8]) -> Step {
+        match self.run(head, TOKEN) {
+            None => Ok(State::Name),
+            Some(b':') => {
+                self.name_end = self.at;
+                self.at += 1;
+                Ok(State::Value)
+            }
+            Some(_) => BAD_REQUEST,
+        }
+    }
+
+    fn value(&mut self, head: &[u8]) -> Step {
+        match self.run(head, VALUE) {
+            None => Ok(State::Value),
+            Some(b'\r') => {
+                self.at += 1;
+                Ok(State::FieldCr)
+            }
+            Some(_) => BAD_REQUEST,
+        }
+    }
+
+    fn field(&mut self, head: &[u8]) -> Step {
+        if head[self.at] != b'\n' {
+            return BAD_REQUEST;
+        }
+        let name = &head[self.mark..self.name_end];
+        let value = &head[self.name_end + 1..self.at - 1];
+        if !self.fields.take(name, value) {
+            return BAD_REQUEST;
+        }
+        self.at += 1;
+        Ok(State::FieldStart)
+    }
+
+    fn end(&mut self, byte: u8) -> Step {
+        if byte != b'\n' || !self.fields.http10 && !self.fields.host {
+            return BAD_REQUEST;
+        }
+        self.at += 1;
+        Ok(State::Done)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            skip: self.skip,
+            length: self.at,
+            body: self.fields.body,
+            keep_alive: self.fields.keep_alive(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

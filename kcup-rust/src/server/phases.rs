@@ -1,0 +1,211 @@
+//! The life of a connection as four phases, and the clock of each.
+//!
+//! Every phase has one fixed time limit, so a queue in order of entry is also in order of deadline: the next deadline
+//! is found by looking at four queue heads, and no connection or request needs a timer of its own. Pure.
+
+/// Time in tenths of a second since the worker started. It wraps after 13 years.
+pub type Tick = u32;
+
+/// Ticks in a second.
+pub const TICKS: Tick = 10;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Between requests, with nothing read: the connection holds nothing but its record. This is what "parked" means.
+    Idle,
+    /// A part of a request head has come.
+    Head,
+    /// The rest of an answer waits for room in the socket.
+    Write,
+    /// Our side has ended; what still comes is discarded.
+    Linger,
+}
+
+const PHASES: [Phase; 4] = [Phase::Idle, Phase::Head, Phase::Write, Phase::Linger];
+
+#[derive(Clone, Copy)]
+struct Link {
+    previous: u32,
+    next: u32,
+    since: Tick,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy)]
+struct Queue {
+    first: u32,
+    last: u32,
+    length: usize,
+    limit: Tick,
+}
+
+/// Connections by key, each in exactly one phase.
+pub struct Phases {
+    links: Vec<Link>,
+    queues: [Queue; PHASES.len()],
+}
+
+impl Phases {
+    /// `limits` are in the order of [`Phase`].
+    pub fn new(limits: [Tick; PHASES.len()]) -> Self {
+        let queue = |limit| Queue {
+            first: NONE,
+            last: NONE,
+            length: 0,
+            limit,
+        };
+        Phases {
+            links: Vec::new(),
+            queues: limits.map(queue),
+        }
+    }
+
+    /// Adds a connection that has just been accepted.
+    pub fn add(&mut self, key: usize, now: Tick) {
+        if key >= self.links.len() {
+            let blank = Link {
+                previous: NONE,
+                next: NONE,
+                since: now,
+                phase: Phase::Idle,
+            };
+            self.links.resize(key + 1, blank);
+        }
+        self.append(key, Phase::Idle, now);
+    }
+
+    /// Moves a connection to the end of a phase's queue: its time in that phase starts now.
+    pub fn enter(&mut self, key: usize, phase: Phase, now: Tick) {
+        self.unlink(key);
+        self.append(key, phase, now);
+    }
+
+    pub fn remove(&mut self, key: usize) {
+        self.unlink(key);
+    }
+
+    pub fn of(&self, key: usize) -> Phase {
+        self.links[key].phase
+    }
+
+    pub fn since(&self, key: usize) -> Tick {
+        self.links[key].since
+    }
+
+    pub fn count(&self, phase: Phase) -> usize {
+        self.queues[phase as usize].length
+    }
+
+    /// The connection that has been in a phase for longest.
+    pub fn oldest(&self, phase: Phase) -> Option<usize> {
+        let first = self.queues[phase as usize].first;
+        (first != NONE).then_some(first as usize)
+    }
+
+    /// A connection whose time in its phase is over. Strictly over: ticks are cut off, so an equal count may be early.
+    pub fn expired(&self, now: Tick) -> Option<usize> {
+        PHASES.into_iter().find_map(|phase| {
+            let key = self.oldest(phase)?;
+            (now.wrapping_sub(self.links[key].since) > self.queues[phase as usize].limit)
+                .then_some(key)
+        })
+    }
+
+    /// How many ticks from `now` the next connection expires, if there is one.
+    pub fn next(&self, now: Tick) -> Option<Tick> {
+        let left = |phase| {
+            let spent = now.wrapping_sub(self.links[self.oldest(phase)?].since);
+            Some((self.queues[phase as usize].limit + 1).saturating_sub(spent))
+        };
+        PHASES.into_iter().filter_map(left).min()
+    }
+
+    fn append(&mut self, key: usize, phase: Phase, now: Tick) {
+        let queue = &mut self.queues[phase as usize];
+        let last = std::mem::replace(&mut queue.last, key as u32);
+        queue.length += 1;
+        match last {
+            NONE => queue.first = key as u32,
+            last => self.links[last as usize].next = key as u32,
+        }
+        self.links[key] = Link {
+            previous: last,
+            next: NONE,
+            since: now,
+            phase,
+        };
+    }
+
+    fn unlink(&mut self, key: usize) {
+        let Link {
+            previous,
+            next,
+            phase,
+            ..
+        } = self.links[key];
+        let queue = &mut self.queues[phase as usize];
+        queue.length -= 1;
+        match previous {
+            NONE => queue.first = next,
+            previous => self.links[previous as usize].next = next,
+        }
+        match next {
+            NONE => queue.last = previous,
+            next => self.links[next as usize].previous = previous,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phases() -> Phases {
+        Phases::new([750, 100, 5, 10])
+    }
+
+    #[test]
+    fn the_oldest_is_the_one_that_entered_first() {
+        let mut phases = phases();
+        for key in [2, 0, 1] {
+            phases.add(key, 0);
+        }
+        assert_eq!(phases.oldest(Phase::Idle), Some(2));
+        phases.enter(2, Phase::Idle, 5);
+        assert_eq!(phases.oldest(Phase::Idle), Some(0));
+        phases.remove(0);
+        assert_eq!(phases.oldest(Phase::Idle), Some(1));
+        assert_eq!(phases.count(Phase::Idle), 2);
+    }
+
+    #[test]
+    fn a_connection_expires_after_its_limit_and_never_at_it() {
+        let mut phases = phases();
+        phases.add(0, 7);
+        phases.enter(0, Phase::Head, 7);
+        assert_eq!(phases.expired(107), None);
+        assert_eq!(phases.expired(108), Some(0));
+        assert_eq!(phases.next(7), Some(101));
+        assert_eq!(phases.next(200), Some(0));
+    }
+
+    #[test]
+    fn a_clock_that_wraps_expires_nothing_early() {
+        let mut phases = phases();
+        phases.add(0, Tick::MAX - 3);
+        assert_eq!(phases.expired(10), None);
+        assert_eq!(phases.expired(750), Some(0));
+    }
+
+    #[test]
+    fn an_emptied_queue_can_be_used_again() {
+        let mut phases = phases();
+        phases.add(0, 0);
+        phases.remove(0);
+        assert_eq!((phases.oldest(Phase::Idle), phases.next(0)), (None, None));
+        phases.add(0, 1);
+        assert_eq!(phases.oldest(Phase::Idle), Some(0));
+    }
+}

@@ -1,0 +1,260 @@
+//! One event loop: the connections of one thread, and nothing that another thread waits for.
+//! Sibling: kcup-go/server/worker.go.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::Receiver;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, Cache};
+use mio::net::TcpStream;
+use mio::event::Event;
+use mio::{Events, Interest, Poll, Token, Waker};
+use slab::Slab;
+
+use super::clock::Clock;
+use super::codec::Codec;
+use super::connection::{Connection, Next, Tools, READ_BYTES};
+use super::phases::{Phase, Phases, Tick, TICKS};
+use super::status::Status;
+use crate::content::Content;
+
+const WAKE: Token = Token(usize::MAX);
+const EVENTS: usize = 256;
+
+/// What the acceptor tells a worker.
+pub enum Mail {
+    /// Serve this connection; with `replace`, in the place of the one that has been silent longest.
+    Connection { socket: OwnedFd, replace: bool },
+    /// Answer what was sent, and end.
+    Drain,
+}
+
+/// How often a full socket is looked at for progress: often enough that SPEC K-83's second is kept.
+const WRITE_LOOK: Tick = TICKS / 2;
+/// How long a closing connection may linger (SPEC K-72).
+const LINGER: Tick = TICKS;
+
+/// What one worker may use.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    pub idle: Tick,
+    pub header: Tick,
+    pub write: Tick,
+    /// Bytes kept of incomplete heads.
+    pub kept: usize,
+}
+
+pub struct Worker {
+    poll: Poll,
+    mailbox: Receiver<Mail>,
+    status: Arc<Status>,
+    content: Cache<Arc<ArcSwap<Content>>, Arc<Content>>,
+    connections: Slab<Connection>,
+    phases: Phases,
+    limits: Limits,
+    clock: Clock,
+    codec: Codec,
+    buffer: Box<[u8]>,
+    /// Connections that may have more to read than they were given time for.
+    again: Vec<usize>,
+    kept: usize,
+    draining: bool,
+}
+
+/// What a worker waits on, and what wakes it for its mail.
+pub fn poll() -> io::Result<(Poll, Waker)> {
+    let poll = Poll::new()?;
+    let waker = Waker::new(poll.registry(), WAKE)?;
+    Ok((poll, waker))
+}
+
+impl Worker {
+    pub fn new(
+        poll: Poll,
+        mailbox: Receiver<Mail>,
+        status: Arc<Status>,
+        content: Arc<ArcSwap<Content>>,
+        limits: Limits,
+        clock: Clock,
+    ) -> Worker {
+        Worker {
+            codec: Codec::new(content.load_full(), &clock),
+            content: Cache::new(content),
+            poll,
+            mailbox,
+            status,
+            connections: Slab::new(),
+            phases: Phases::new([limits.idle, limits.header, WRITE_LOOK, LINGER]),
+            limits,
+            clock,
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            again: Vec::new(),
+            kept: 0,
+            draining: false,
+        }
+    }
+
+    /// Serves until it has drained.
+    pub fn run(mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(EVENTS);
+        while !(self.draining && self.connections.is_empty()) {
+            match self.poll.poll(&mut events, self.patience()) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => self.turn(&events),
+            }
+        }
+        self.publish();
+        Ok(())
+    }
+
+    /// How long nothing may happen before a clock runs out.
+    fn patience(&self) -> Option<Duration> {
+        if !self.again.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let ticks = self.phases.next(self.clock.tick())?;
+        Some(Duration::from_secs(1) * ticks / TICKS)
+    }
+
+    fn turn(&mut self, events: &Events) {
+        self.clock.update();
+        self.codec.refresh(self.content.load(), &self.clock);
+        for key in std::mem::take(&mut self.again) {
+            self.ready(key, false);
+        }
+        let mut woken = false;
+        for event in events {
+            match event.token() {
+                WAKE => woken = true,
+                Token(key) => self.event(key, event),
+            }
+        }
+        // After the events, so that none of them, meant for a connection that was closed, meets a new one of its key.
+        if woken {
+            self.read_mail();
+        }
+        while let Some(key) = self.phases.expired(self.clock.tick()) {
+            self.expire(key);
+        }
+        self.publish();
+    }
+
+    fn event(&mut self, key: usize, event: &Event) {
+        // Every new socket reports that it can be written to; only a blocked answer asks for it.
+        if event.is_readable() || self.connections.contains(key) && self.phases.of(key) == Phase::Write {
+            self.ready(key, event.is_read_closed());
+        }
+    }
+
+    fn read_mail(&mut self) {
+        while let Ok(mail) = self.mailbox.try_recv() {
+            match mail {
+                Mail::Connection { socket, replace } => self.accept(socket, replace),
+                Mail::Drain => self.drain(),
+            }
+        }
+    }
+
+    fn accept(&mut self, socket: OwnedFd, replace: bool) {
+        if replace {
+            if let Some(key) = self.phases.oldest(Phase::Idle) {
+                self.close(key);
+            }
+        }
+        let mut socket = TcpStream::from_std(socket.into());
+        let entry = self.connections.vacant_entry();
+        let key = entry.key();
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let registry = self.poll.registry();
+        if let Err(error) = registry.register(&mut socket, Token(key), interest) {
+            log::warn!("cannot watch a connection: {error}");
+            self.status.closed();
+            return;
+        }
+        entry.insert(Connection::new(socket));
+        self.phases.add(key, self.clock.tick());
+        if self.draining {
+            self.ready(key, true);
+        }
+    }
+
+    /// Lets a connection do what its socket allows.
+    fn ready(&mut self, key: usize, ended: bool) {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        let kept = connection.kept_bytes();
+        let phase = self.phases.of(key);
+        let mut tools = Tools {
+            codec: &mut self.codec,
+            buffer: &mut self.buffer,
+            draining: self.draining,
+            now: self.clock.tick(),
+        };
+        let next = connection.ready(phase, ended, &mut tools);
+        self.kept = self.kept + connection.kept_bytes() - kept;
+        if std::mem::take(&mut connection.unread) {
+            self.again.push(key);
+        }
+        match next {
+            Next::Enter(phase) => self.phases.enter(key, phase, self.clock.tick()),
+            Next::Stay => (),
+            Next::Close => return self.close(key),
+        }
+        if self.draining && self.phases.of(key) == Phase::Idle {
+            self.close(key);
+        }
+        while self.kept > self.limits.kept {
+            self.shed();
+        }
+    }
+
+    /// Closes the connection whose incomplete head has been kept longest.
+    fn shed(&mut self) {
+        let oldest = self.phases.oldest(Phase::Head);
+        match oldest.or_else(|| self.phases.oldest(Phase::Write)) {
+            Some(key) => self.close(key),
+            None => self.kept = 0,
+        }
+    }
+
+    /// A connection's time in its phase is over.
+    fn expire(&mut self, key: usize) {
+        let phase = self.phases.of(key);
+        if phase == Phase::Write {
+            let connection = &mut self.connections[key];
+            let now = self.clock.tick();
+            if connection.is_moving(now, self.limits.write) {
+                return self.phases.enter(key, Phase::Write, now);
+            }
+            connection.reset_on_close();
+        }
+        self.close(key);
+    }
+
+    fn close(&mut self, key: usize) {
+        let connection = self.connections.remove(key);
+        self.kept -= connection.kept_bytes();
+        self.phases.remove(key);
+        self.status.closed();
+    }
+
+    /// Answers what the silent connections have sent meanwhile, and closes those that have sent nothing.
+    fn drain(&mut self) {
+        self.draining = true;
+        let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            if self.phases.of(key) == Phase::Idle {
+                self.ready(key, true);
+            }
+        }
+    }
+
+    fn publish(&self) {
+        let oldest = self.phases.oldest(Phase::Idle);
+        let oldest = oldest.map(|key| self.phases.since(key));
+        self.status.publish(oldest);
+    }
+}
