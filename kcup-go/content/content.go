@@ -1,0 +1,83 @@
+// Package content owns what is served: the bytes, their type, tags and variants, immutable and complete when built.
+// It must not know HTTP requests.
+// Its sibling is kcup-rust/src/content/mod.rs.
+package content
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"kcup/config"
+)
+
+// Coding is a content coding, in the order of preference among equals (K-46).
+type Coding uint8
+
+// The codings, br first.
+const (
+	Brotli Coding = iota
+	Gzip
+	Identity
+	Codings
+)
+
+var codingNames = [Codings]string{"br", "gzip", "identity"}
+
+// String is the coding's name in fields.
+func (c Coding) String() string { return codingNames[c] }
+
+// Content is what is served. Nobody writes to it once it is built.
+type Content struct {
+	Bytes        []byte // identity
+	ETag         string // of the identity bytes, strong
+	LastModified int64  // Unix seconds
+	Variants     [Codings]Variant
+
+	// The parts of a 206 before, between and after its numbers, and of a 416 likewise.
+	Partial     Block
+	PartialHead string
+	Unsatisfied string
+}
+
+// Variant is one encoding of the content; without a Body it does not exist.
+type Variant struct {
+	Body        []byte
+	ETag        string
+	OK          Block // the head of a 200
+	NotModified Block // the head of a 304
+}
+
+// Block is a rendered piece of a response head. Everything that does not change from one answer to the
+// next is in it, so that per request only the date and the connection field are left to write.
+type Block struct {
+	Bytes        []byte
+	LastModified int // where its value stands, for a clock that was set back (K-42)
+}
+
+// Source is what Build needs to know of bytes that were read.
+type Source struct {
+	Bytes    []byte
+	Name     string    // of the file; empty for standard input
+	Modified time.Time // of a regular file; else zero
+}
+
+// Build makes the content of a source.
+func Build(source Source, cfg *config.Config, now time.Time) *Content {
+	sum := sha256.Sum256(source.Bytes)
+	digits := hex.EncodeToString(sum[:16])
+	kind, textual := mediaType(source.Name, cfg.ContentType, source.Bytes)
+
+	modified := source.Modified
+	if modified.IsZero() || modified.After(now) {
+		modified = now
+	}
+	c := &Content{Bytes: source.Bytes, ETag: `"` + digits + `"`, LastModified: modified.Unix()}
+	c.Variants[Identity] = Variant{Body: source.Bytes, ETag: c.ETag}
+	if cfg.Compression && textual && len(source.Bytes) >= minCompressed && len(source.Bytes) <= maxCompressed {
+		c.Variants[Brotli] = Variant{Body: brotli(source.Bytes), ETag: `W/"` + digits + `-br"`}
+		c.Variants[Gzip] = Variant{Body: gzipped(source.Bytes), ETag: `W/"` + digits + `-gzip"`}
+	}
+	c.render(kind, cfg.Fields)
+	return c
+}

@@ -1,0 +1,133 @@
+package content
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"kcup/config"
+)
+
+var (
+	errDirectory = errors.New("it is a directory (Docker creates one when the source of a mount is missing)")
+	errEmpty     = errors.New("it is empty")
+)
+
+// Load reads the content once, whole. It says what it was doing when it fails (K-11, K-12).
+func Load(cfg *config.Config) (*Content, error) {
+	source, err := read(cfg)
+	if err == nil && len(source.Bytes) == 0 {
+		err = errEmpty
+	}
+	if err != nil {
+		from := "standard input"
+		if cfg.File != "" {
+			from = fmt.Sprintf("%q", cfg.File)
+		}
+		return nil, fmt.Errorf("cannot read content from %s: %w", from, reason(err))
+	}
+	return Build(source, cfg, time.Now()), nil
+}
+
+func read(cfg *config.Config) (Source, error) {
+	if cfg.File == "" {
+		return within(cfg, func() (Source, error) { return readAll(os.Stdin, cfg.MaxContent) })
+	}
+	info, err := os.Stat(cfg.File)
+	if err != nil {
+		return Source{}, err
+	}
+	open := func() (Source, error) {
+		file, err := os.Open(cfg.File)
+		if err != nil {
+			return Source{}, err
+		}
+		defer file.Close()
+		source, err := readAll(file, cfg.MaxContent)
+		source.Name = cfg.File
+		return source, err
+	}
+	switch {
+	case info.IsDir():
+		return Source{}, errDirectory
+	case info.Mode().IsRegular():
+		return open()
+	}
+	// A FIFO that nobody writes to is waited for in its open already.
+	return within(cfg, open)
+}
+
+// within gives up on a reader that may never come to its end. The reader is left behind: what follows is the end
+// of the process.
+func within(cfg *config.Config, read func() (Source, error)) (Source, error) {
+	type result struct {
+		source Source
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		source, err := read()
+		source.Modified = time.Time{}
+		done <- result{source, err}
+	}()
+	select {
+	case r := <-done:
+		return r.source, r.err
+	case <-time.After(cfg.StdinTimeout):
+		return Source{}, fmt.Errorf("not at its end after %d seconds (raise --stdin-read-timeout-seconds)", cfg.StdinTimeout/time.Second)
+	}
+}
+
+func readAll(file *os.File, most int64) (Source, error) {
+	tooLarge := fmt.Errorf("it is larger than %d bytes (raise --max-content-bytes)", most)
+	info, err := file.Stat()
+	if err != nil {
+		return Source{}, err
+	}
+	size := int64(4096)
+	if info.Mode().IsRegular() {
+		if info.Size() > most {
+			return Source{}, tooLarge
+		}
+		// One more, so that the end is seen without growing. Files in /proc say 0 and have more.
+		size = max(size, info.Size()+1)
+	}
+	b := make([]byte, 0, size)
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := file.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if int64(len(b)) > most {
+			return Source{}, tooLarge
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return Source{}, err
+		}
+	}
+	return Source{Bytes: b[:len(b):len(b)], Modified: info.ModTime()}, nil
+}
+
+// reason words what the system says (K-11).
+func reason(err error) error {
+	var number syscall.Errno
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return errors.New("no such file")
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("permission denied")
+	case errors.Is(err, syscall.EISDIR):
+		return errDirectory
+	case errors.As(err, &number):
+		return number
+	}
+	return err
+}

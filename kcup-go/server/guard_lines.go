@@ -1,0 +1,190 @@
+package server
+
+// Classes of bytes, one bit each.
+const (
+	token      = 1 << iota // RFC 9110 section 5.6.2
+	targetByte             // K-61
+	valueByte              // K-64
+	hostByte               // K-66: unreserved, % and sub-delims
+	literal                // K-66: inside the brackets of an address
+	digit
+)
+
+var classes = makeClasses()
+
+func makeClasses() (table [256]uint8) {
+	set := func(bytes string, class uint8) {
+		for i := range len(bytes) {
+			table[bytes[i]] |= class
+		}
+	}
+	for c := '!'; c <= '~'; c++ {
+		table[c] |= targetByte | valueByte
+	}
+	for _, c := range []byte("\"#<>`") {
+		table[c] &^= targetByte
+	}
+	for c := 0x80; c <= 0xff; c++ {
+		table[c] |= valueByte
+	}
+	set(" \t", valueByte)
+	set("0123456789", token|hostByte|literal|digit)
+	for c := 'a'; c <= 'z'; c++ {
+		set(string([]byte{byte(c), byte(c) - 32}), token|hostByte)
+	}
+	set("!#$%&'*+-.^_`|~", token)
+	set("-._~%!$&'()*+,;=", hostByte)
+	set("abcdefABCDEF:.", literal)
+	return table
+}
+
+// judgeRequestLine is called at its LF: version first, then the form of the target, then CONNECT.
+func (g *guard) judgeRequestLine(b []byte) verdict {
+	method, target := b[g.skip:g.lineStart-1], b[g.lineStart:g.mark-1]
+	major, minor := b[g.mark+5], b[g.mark+7]
+	if major != '1' || minor > '1' {
+		return g.refuse(505)
+	}
+	g.http10 = minor == '0'
+	if !isTargetForm(string(method) == "OPTIONS", target) || string(method) == "CONNECT" {
+		return g.refuse(400)
+	}
+	return partial
+}
+
+// isTargetForm is K-62.
+func isTargetForm(options bool, target []byte) bool {
+	if target[0] == '/' {
+		return true
+	}
+	if len(target) == 1 && target[0] == '*' {
+		return options
+	}
+	authority := target[schemeLength(target):]
+	if len(authority) == len(target) {
+		return false
+	}
+	for i, c := range authority {
+		if c == '%' {
+			return false
+		}
+		if c == '/' || c == '?' {
+			authority = authority[:i]
+			break
+		}
+	}
+	return isHostPort(authority)
+}
+
+// schemeLength counts the bytes of http:// or https:// that a target begins with.
+func schemeLength(target []byte) int {
+	for _, scheme := range [...]string{"http://", "https://"} {
+		if len(target) >= len(scheme) && equalFold(target[:len(scheme)], scheme) {
+			return len(scheme)
+		}
+	}
+	return 0
+}
+
+// isHostPort is `uri-host [ ":" port ]` of K-66.
+func isHostPort(b []byte) bool {
+	i := 0
+	if len(b) > 0 && b[0] == '[' {
+		for i = 1; i < len(b) && classes[b[i]]&literal != 0; i++ {
+		}
+		if i == 1 || i == len(b) || b[i] != ']' {
+			return false
+		}
+		i++
+	} else {
+		for ; i < len(b) && classes[b[i]]&hostByte != 0; i++ {
+		}
+	}
+	if i == 0 {
+		return false
+	}
+	if i < len(b) && b[i] == ':' {
+		for i++; i < len(b) && classes[b[i]]&digit != 0; i++ {
+		}
+	}
+	return i == len(b)
+}
+
+// judgeField is called at the LF of a field line.
+func (g *guard) judgeField(name, value []byte) verdict {
+	ok := true
+	switch len(name) {
+	case len("host"):
+		if equalFold(name, "host") {
+			value = trimBlanks(value)
+			ok = !g.hasHost && (len(value) == 0 || isHostPort(value))
+			g.hasHost, g.emptyHost = true, len(value) == 0
+		}
+	case len("connection"):
+		if equalFold(name, "connection") {
+			g.judgeConnection(value)
+		}
+	case len("content-length"):
+		if equalFold(name, "content-length") {
+			ok = g.judgeLength(trimBlanks(value))
+		}
+	case len("transfer-encoding"):
+		if equalFold(name, "transfer-encoding") {
+			ok = !g.chunked && !g.hasLength && !g.http10 && equalFold(trimBlanks(value), "chunked")
+			g.chunked, g.body = true, true
+		}
+	}
+	if !ok {
+		return g.refuse(400)
+	}
+	return partial
+}
+
+func (g *guard) judgeLength(value []byte) bool {
+	if g.hasLength || g.chunked || len(value) == 0 || len(value) > 18 {
+		return false
+	}
+	g.hasLength = true
+	for _, c := range value {
+		if classes[c]&digit == 0 {
+			return false
+		}
+		g.body = g.body || c != '0'
+	}
+	return true
+}
+
+func (g *guard) judgeConnection(value []byte) {
+	for start, i := 0, 0; i <= len(value); i++ {
+		if i < len(value) && value[i] != ',' {
+			continue
+		}
+		option := trimBlanks(value[start:i])
+		g.close = g.close || equalFold(option, "close")
+		g.keepAlive = g.keepAlive || equalFold(option, "keep-alive")
+		start = i + 1
+	}
+}
+
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// equalFold compares without regard to the case of ASCII letters; want is in lower case.
+func equalFold(b []byte, want string) bool {
+	if len(b) != len(want) {
+		return false
+	}
+	for i, c := range b {
+		if c != want[i] && (c < 'A' || c > 'Z' || c+32 != want[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+)
+
+type guardCase struct {
+	Name      string
+	Head      []any
+	Status    int
+	Partial   bool
+	Length    int
+	Body      bool
+	KeepAlive bool `toml:"keep_alive"`
+}
+
+func (c guardCase) bytes(t testing.TB) []byte {
+	var b []byte
+	for _, part := range c.Head {
+		switch part := part.(type) {
+		case string:
+			b = append(b, part...)
+		case map[string]any:
+			if digits, is := part["hex"].(string); is {
+				raw, err := hex.DecodeString(digits)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b = append(b, raw...)
+				continue
+			}
+			b = append(b, strings.Repeat(part["repeat"].(string), int(part["times"].(int64)))...)
+		}
+	}
+	return b
+}
+
+func guardCases(t testing.TB) []guardCase {
+	var file struct{ Case []guardCase }
+	if _, err := toml.DecodeFile("../../conformance/vectors/guard.toml", &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Case
+}
+
+// split scans b in pieces of at most most bytes; each scan sees all bytes so far, as the worker does it.
+func split(b []byte, next func() int) (guard, verdict) {
+	var g guard
+	for end := 0; end < len(b); {
+		end = min(len(b), end+next())
+		if v := g.scan(b[:end:end]); v != partial {
+			return g, v
+		}
+	}
+	return g, partial
+}
+
+func TestGuardVectorsHoldHoweverTheBytesAreSplit(t *testing.T) {
+	for _, c := range guardCases(t) {
+		b := c.bytes(t)
+		splits := []func() int{
+			func() int { return len(b) }, func() int { return 1 }, func() int { return 2 },
+			func() int { return 1 + rand.IntN(40) },
+		}
+		for i, next := range splits {
+			g, v := split(b, next)
+			switch {
+			case c.Status != 0:
+				if v != refused || int(g.status) != c.Status {
+					t.Errorf("%s (%d): verdict %d status %d, want %d", c.Name, i, v, g.status, c.Status)
+				}
+			case c.Partial:
+				if v != partial {
+					t.Errorf("%s (%d): verdict %d, want partial", c.Name, i, v)
+				}
+			case v != complete || g.pos != c.Length || g.body != c.Body || g.persists() != c.KeepAlive:
+				t.Errorf("%s (%d): verdict %d status %d length %d body %v keep-alive %v", c.Name, i, v, g.status, g.pos, g.body, g.persists())
+			}
+		}
+	}
+}
+
+func FuzzGuard(f *testing.F) {
+	for _, c := range guardCases(f) {
+		f.Add(c.bytes(f), uint8(3))
+	}
+	var codec codec
+	codec.init()
+	f.Fuzz(func(t *testing.T, b []byte, step uint8) {
+		whole, v := split(b, func() int { return len(b) })
+		pieces, w := split(b, func() int { return int(step)%7 + 1 })
+		if v != w || whole != pieces {
+			t.Fatalf("whole %d %+v, in pieces %d %+v", v, whole, w, pieces)
+		}
+		if v != complete {
+			return
+		}
+		if _, err := codec.read(&whole, b[:whole.pos]); err != nil {
+			t.Fatalf("the guard accepts what the library refuses: %v", err)
+		}
+	})
+}
+
+func BenchmarkGuard(b *testing.B) {
+	head := []byte("GET / HTTP/1.1\r\nHost: localhost:5000\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n")
+	b.SetBytes(int64(len(head)))
+	for b.Loop() {
+		var g guard
+		if g.scan(head) != complete {
+			b.Fatal("refused")
+		}
+	}
+}
