@@ -2,12 +2,28 @@
 //! Must not: read files, open sockets.
 //! Sibling: kcup-go/config/config.go
 
+mod check;
+mod table;
+#[cfg(test)]
+mod tests;
+mod usage;
+
 use std::ffi::OsString;
 use std::net::IpAddr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
+use log::LevelFilter;
+use structopt::clap::ArgMatches;
+use structopt::StructOpt;
+
+use check::Checked;
+use table::{Row, Table};
+use usage::Line;
+
+pub use usage::quoted;
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -40,7 +56,7 @@ pub struct Options {
     pub shutdown_timeout: Duration,
     /// Workers, at least 1.
     pub threads: usize,
-    pub log_level: log::LevelFilter,
+    pub log_level: LevelFilter,
     pub log_format: LogFormat,
 }
 
@@ -63,6 +79,144 @@ pub enum LogFormat {
 /// An error is the usage error's one line without `kcup: ` before it. Call this before any thread exists: it takes
 /// empty variables out of the environment.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, String> {
-    let _ = args;
-    todo!()
+    let rows = table::rows();
+    table::tidy_environment(&rows);
+    let mut args = args.into_iter();
+    let program = args.next().unwrap_or_default();
+    // A sub-command would be looked for among what `arrange` calls unexpected, and have its own table.
+    let pairs = match usage::arrange(args, &rows)? {
+        Line::Help => return Ok(Parsed::Print(usage::help(&rows))),
+        Line::Version => {
+            let text = concat!("kcup ", env!("CARGO_PKG_VERSION"), " (rust)\n");
+            return Ok(Parsed::Print(text.into()));
+        }
+        Line::Pairs(pairs) => pairs,
+    };
+    let matches = Table::clap()
+        .get_matches_from_safe(std::iter::once(program).chain(pairs))
+        .map_err(|error| usage::unread(&error))?;
+    Given { matches, rows }.meaning().map(Parsed::Serve)
+}
+
+/// What was given for each row, and where.
+struct Given {
+    matches: ArgMatches<'static>,
+    rows: Vec<Row>,
+}
+
+impl Given {
+    /// Checks the values in the order of the table.
+    fn meaning(&self) -> Result<Options, String> {
+        use check::{address, field, media_type, one_of, path, whole};
+        let table = Table::from_clap(&self.matches);
+        let seconds = |name, text: &String| {
+            let number = self.one(name, text, |text| whole(text, 1..=86400))?;
+            Ok::<_, String>(Duration::from_secs(number))
+        };
+        Ok(Options {
+            file: self.file(table.file)?,
+            stdin_read_timeout: seconds(
+                "stdin-read-timeout-seconds",
+                &table.stdin_read_timeout_seconds,
+            )?,
+            host: self.one("host", &table.host, address)?,
+            port: self.one("port", &table.port, |text| whole(text, 0..=65535))? as u16,
+            max_content_bytes: self.one("max-content-bytes", &table.max_content_bytes, |text| {
+                whole(text, 1..=1 << 40)
+            })?,
+            path: self.maybe("path", &table.path, path)?,
+            content_type: self.maybe("content-type", &table.content_type, media_type)?,
+            headers: self.lines("header", &table.header, field)?,
+            compression: self.one("compression", &table.compression, |text| {
+                one_of(
+                    text,
+                    &[("auto", Compression::Auto), ("off", Compression::Off)],
+                )
+            })?,
+            max_connections: self.one("max-connections", &table.max_connections, |text| {
+                whole(text, 1..=1_000_000)
+            })? as usize,
+            header_timeout: seconds("header-timeout-seconds", &table.header_timeout_seconds)?,
+            idle_timeout: seconds("idle-timeout-seconds", &table.idle_timeout_seconds)?,
+            write_timeout: seconds("write-timeout-seconds", &table.write_timeout_seconds)?,
+            shutdown_timeout: seconds("shutdown-timeout-seconds", &table.shutdown_timeout_seconds)?,
+            threads: self
+                .maybe("threads", &table.threads, |text| whole(text, 1..=1024))?
+                .map_or_else(granted_cpus, |number| number as usize),
+            log_level: self.one("log-level", &table.log_level, |text| one_of(text, &LEVELS))?,
+            log_format: self.one("log-format", &table.log_format, |text| {
+                one_of(
+                    text,
+                    &[("text", LogFormat::Text), ("json", LogFormat::Json)],
+                )
+            })?,
+        })
+    }
+
+    fn one<T>(
+        &self,
+        name: &str,
+        text: &str,
+        check: impl Fn(&str) -> Checked<T>,
+    ) -> Result<T, String> {
+        check(text).map_err(|wrong| self.fault(name, text.as_bytes(), &wrong))
+    }
+
+    fn maybe<T>(
+        &self,
+        name: &str,
+        text: &Option<String>,
+        check: impl Fn(&str) -> Checked<T>,
+    ) -> Result<Option<T>, String> {
+        text.as_ref()
+            .map(|text| self.one(name, text, check))
+            .transpose()
+    }
+
+    /// Each option holds one; the variable one a line.
+    fn lines<T>(
+        &self,
+        name: &str,
+        texts: &[String],
+        check: impl Fn(&str) -> Checked<T>,
+    ) -> Result<Vec<T>, String> {
+        let one = |text| self.one(name, text, &check);
+        match self.matches.occurrences_of(name) as usize {
+            0 => {
+                let lines = texts.iter().flat_map(|text| text.split('\n'));
+                lines.filter(|line| !line.is_empty()).map(one).collect()
+            }
+            // clap 2 appends the variable's value to those of an option that may be given more than once.
+            given => texts.iter().take(given).map(|text| one(text)).collect(),
+        }
+    }
+
+    fn file(&self, file: Option<OsString>) -> Result<Option<PathBuf>, String> {
+        if let Some(file) = &file {
+            check::filled(file.as_bytes())
+                .map_err(|wrong| self.fault("file", file.as_bytes(), &wrong))?;
+        }
+        Ok(file.filter(|file| file != "-").map(PathBuf::from))
+    }
+
+    fn fault(&self, name: &str, value: &[u8], wrong: &str) -> String {
+        let given = self.matches.occurrences_of(name) > 0;
+        let source = match self.rows.iter().find(|row| row.name == name) {
+            Some(row) if !given => row.variable.to_string(),
+            _ => format!("--{name}"),
+        };
+        format!("{source}: {} {wrong}", quoted(value))
+    }
+}
+
+const LEVELS: [(&str, LevelFilter); 5] = [
+    ("error", LevelFilter::Error),
+    ("warn", LevelFilter::Warn),
+    ("info", LevelFilter::Info),
+    ("debug", LevelFilter::Debug),
+    ("trace", LevelFilter::Trace),
+];
+
+fn granted_cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

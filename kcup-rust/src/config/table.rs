@@ -1,0 +1,172 @@
+//! The one table of options. Values are text here; they get their meaning, and their checks, in `mod.rs`.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use structopt::clap::AppSettings;
+use structopt::StructOpt;
+
+/// A doc comment is the option's help. Its bracket at the end says what holds where there is no literal default.
+#[derive(StructOpt)]
+#[structopt(settings = &[AppSettings::AllArgsOverrideSelf, AppSettings::AllowLeadingHyphen])]
+pub struct Table {
+    /// file to serve; - is standard input [default: standard input]
+    #[structopt(short, long, env, value_name = "PATH", parse(from_os_str))]
+    pub file: Option<OsString>,
+
+    /// how long to wait for the end of standard input
+    #[structopt(long, env, value_name = "N", default_value = "60")]
+    pub stdin_read_timeout_seconds: String,
+
+    /// IPv4 or IPv6 address to listen on; :: takes IPv4 too
+    #[structopt(short, long, env, value_name = "ADDR", default_value = "127.0.0.1")]
+    pub host: String,
+
+    /// port to listen on; 0 picks a free one
+    #[structopt(short, long, env, value_name = "N", default_value = "5000")]
+    pub port: String,
+
+    /// refuse content larger than this
+    #[structopt(long, env, value_name = "N", default_value = "67108864")]
+    pub max_content_bytes: String,
+
+    /// serve only this exact path [default: any path]
+    #[structopt(long, env = "SERVE_PATH", value_name = "P")]
+    pub path: Option<String>,
+
+    /// content-type to send, verbatim [default: by file name, else by content]
+    #[structopt(long, env, value_name = "T")]
+    pub content_type: Option<String>,
+
+    /// field to add to every answer with content (repeat; variable: one a line) [default: none]
+    #[structopt(
+        long,
+        env = "HEADERS",
+        value_name = "'Name: value'",
+        number_of_values = 1
+    )]
+    pub header: Vec<String>,
+
+    /// auto or off: br and gzip variants, made once
+    #[structopt(long, env, value_name = "C", default_value = "auto")]
+    pub compression: String,
+
+    /// at this many the longest silent one makes room
+    #[structopt(long, env, value_name = "N", default_value = "20000")]
+    pub max_connections: String,
+
+    /// first byte to end of a request head
+    #[structopt(long, env, value_name = "N", default_value = "10")]
+    pub header_timeout_seconds: String,
+
+    /// silence between requests
+    #[structopt(long, env, value_name = "N", default_value = "75")]
+    pub idle_timeout_seconds: String,
+
+    /// no byte of an answer accepted by the peer
+    #[structopt(long, env, value_name = "N", default_value = "30")]
+    pub write_timeout_seconds: String,
+
+    /// how long a drain may take
+    #[structopt(long, env, value_name = "N", default_value = "5")]
+    pub shutdown_timeout_seconds: String,
+
+    /// workers [default: the CPUs this cgroup grants]
+    #[structopt(long, env, value_name = "N")]
+    pub threads: Option<String>,
+
+    /// error, warn, info, debug or trace
+    #[structopt(long, env, value_name = "L", default_value = "info")]
+    pub log_level: String,
+
+    /// text or json, on standard error
+    #[structopt(long, env, value_name = "F", default_value = "text")]
+    pub log_format: String,
+}
+
+/// A row of the table, as the command line and `--help` need it.
+pub struct Row {
+    /// Without its two hyphens.
+    pub name: &'static str,
+    pub short: Option<char>,
+    pub variable: &'static str,
+    pub value_name: &'static str,
+    pub help: &'static str,
+    /// In words where it is no literal.
+    pub default: &'static str,
+}
+
+impl Row {
+    /// Whether `argument` (`--port`, `-p`) names this row.
+    pub fn is_named(&self, argument: &[u8]) -> bool {
+        match argument {
+            [b'-', b'-', name @ ..] => name == self.name.as_bytes(),
+            [b'-', short] => self.short == Some(char::from(*short)),
+            _ => false,
+        }
+    }
+}
+
+/// The rows in the order of the table. clap 2 shows its options only through a field that it does not document, but
+/// there will be no other clap 2.
+pub fn rows() -> Vec<Row> {
+    let text = |text: Option<&'static OsStr>| text.and_then(OsStr::to_str);
+    let row = |name, short, variable, value_name, help: &'static str, default| {
+        let (help, otherwise) = help
+            .trim_end_matches(']')
+            .split_once(" [default: ")
+            .unwrap_or((help, ""));
+        Row {
+            name,
+            short,
+            variable,
+            value_name,
+            help,
+            default: text(default).unwrap_or(otherwise),
+        }
+    };
+    Table::clap()
+        .p
+        .opts
+        .iter()
+        .map(|option| {
+            row(
+                option.b.name,
+                option.s.short,
+                text(option.v.env.as_ref().map(|(name, _)| *name)).unwrap_or_default(),
+                option
+                    .v
+                    .val_names
+                    .as_ref()
+                    .and_then(|names| names.values().next())
+                    .copied()
+                    .unwrap_or_default(),
+                option.b.help.unwrap_or_default(),
+                option.v.default_val,
+            )
+        })
+        .collect()
+}
+
+/// Takes our variables out of the environment where they are empty, which counts as unset (K-02); and makes those
+/// readable that are not UTF-8, which no value may be except a file's name.
+pub fn tidy_environment(rows: &[Row]) {
+    for row in rows {
+        match std::env::var_os(row.variable) {
+            Some(value) if value.is_empty() => std::env::remove_var(row.variable),
+            Some(value) => std::env::set_var(row.variable, readable(row, value)),
+            None => {}
+        }
+    }
+}
+
+/// `value` as the table can hold it.
+pub fn readable(row: &Row, value: OsString) -> OsString {
+    if row.name == "file" {
+        return value;
+    }
+    match String::from_utf8_lossy(value.as_bytes()) {
+        std::borrow::Cow::Borrowed(_) => value,
+        std::borrow::Cow::Owned(text) => text.into(),
+    }
+}

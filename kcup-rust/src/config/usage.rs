@@ -1,0 +1,193 @@
+//! The command line's shape, and the words for what is wrong with it (K-04, K-05).
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use super::table::{readable, Row};
+
+/// What a command line is, before values are looked at.
+pub enum Line {
+    Help,
+    Version,
+    /// Only `--option`, `value`, `--option`, `value`; for the library.
+    Pairs(Vec<OsString>),
+}
+
+/// Settles the shape of a command line (`args` without the program's name).
+///
+/// The library is not asked, since clap 2 takes `---port` for `--port`, drops every `=` before a value, and panics on an
+/// unknown option with bytes behind it that are not UTF-8.
+pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result<Line, String> {
+    let mut args = args.into_iter();
+    let mut pairs = Vec::new();
+    while let Some(arg) = args.next() {
+        if arg == "--" {
+            match args.next() {
+                Some(arg) => return Err(unexpected(&arg)),
+                None => break,
+            }
+        }
+        if !looks_like_option(&arg) {
+            return Err(unexpected(&arg));
+        }
+        let (name, value) = split(&arg);
+        if name == b"--help" || name == b"--version" {
+            return match value {
+                Some(_) => Err(format!("{} takes no value", String::from_utf8_lossy(name))),
+                None if name == b"--help" => Ok(Line::Help),
+                None => Ok(Line::Version),
+            };
+        }
+        let Some(row) = rows.iter().find(|row| row.is_named(name)) else {
+            return Err(format!("unknown option {} (see kcup --help)", quoted(name)));
+        };
+        let value = match value {
+            Some(value) => OsString::from_vec(value.to_vec()),
+            None => args
+                .next()
+                .filter(|next| !looks_like_option(next))
+                .ok_or_else(|| format!("--{} needs a value", row.name))?,
+        };
+        pairs.extend([format!("--{}", row.name).into(), readable(row, value)]);
+    }
+    Ok(Line::Pairs(pairs))
+}
+
+/// `-` is a value, and so is what begins with three hyphens.
+fn looks_like_option(argument: &OsStr) -> bool {
+    let bytes = argument.as_bytes();
+    bytes.len() > 1 && bytes[0] == b'-' && !bytes.starts_with(b"---")
+}
+
+/// `--name=value`, `--name`, `-nvalue`, `-n=value`, `-n`.
+fn split(argument: &OsStr) -> (&[u8], Option<&[u8]>) {
+    let bytes = argument.as_bytes();
+    if bytes.starts_with(b"--") {
+        return match bytes.iter().position(|&byte| byte == b'=') {
+            Some(at) => (&bytes[..at], Some(&bytes[at + 1..])),
+            None => (bytes, None),
+        };
+    }
+    let letter = bytes[1..]
+        .utf8_chunks()
+        .next()
+        .and_then(|chunk| chunk.valid().chars().next());
+    let (name, value) = bytes.split_at(1 + letter.map_or(1, char::len_utf8));
+    match value {
+        [] => (name, None),
+        [b'=', value @ ..] | value => (name, Some(value)),
+    }
+}
+
+fn unexpected(argument: &OsStr) -> String {
+    format!(
+        "unexpected argument {} (see kcup --help)",
+        quoted(argument.as_bytes())
+    )
+}
+
+/// What remains when the library finds fault with a line that `arrange` let through: no such line is known.
+pub fn unread(_: &structopt::clap::Error) -> String {
+    "the command line cannot be read (see kcup --help)".into()
+}
+
+/// Text in quotes and on one line, whatever is in it.
+pub fn quoted(bytes: &[u8]) -> String {
+    let mut text = String::from("\"");
+    for chunk in bytes.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            match char {
+                '"' | '\\' => text.extend(['\\', char]),
+                '\n' => text.push_str("\\n"),
+                '\r' => text.push_str("\\r"),
+                '\t' => text.push_str("\\t"),
+                control if control.is_ascii_control() => {
+                    _ = write!(text, "\\x{:02x}", u32::from(control))
+                }
+                other => text.push(other),
+            }
+        }
+        for byte in chunk.invalid() {
+            _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text.push('"');
+    text
+}
+
+/// `--help`, generated from the table alone.
+pub fn help(rows: &[Row]) -> String {
+    let mut text =
+        String::from("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n\nOptions:\n");
+    for row in rows {
+        let short = row
+            .short
+            .map_or("    ".into(), |short| format!("-{short}, "));
+        _ = writeln!(text, "  {short}--{} {}", row.name, row.value_name);
+        _ = writeln!(
+            text,
+            "          {} [variable: {}, default: {}]",
+            row.help, row.variable, row.default
+        );
+    }
+    text.push_str(
+        "      --help\n          print this\n      --version\n          print the version\n",
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::rows;
+    use super::*;
+
+    #[test]
+    fn a_shape_that_is_wrong_is_worded_as_promised() {
+        for (args, want) in [
+            (&["--x"][..], "unknown option \"--x\" (see kcup --help)"),
+            (&["--x=1"], "unknown option \"--x\" (see kcup --help)"),
+            (&["-V"], "unknown option \"-V\" (see kcup --help)"),
+            (&["-éa"], "unknown option \"-é\" (see kcup --help)"),
+            (
+                &["--por", "1"],
+                "unknown option \"--por\" (see kcup --help)",
+            ),
+            (&["--port"], "--port needs a value"),
+            (&["-p", "-1"], "--port needs a value"),
+            (&["-f", "--port", "1"], "--file needs a value"),
+            (&["-f", "--"], "--file needs a value"),
+            (&["--help=x"], "--help takes no value"),
+            (&["x"], "unexpected argument \"x\" (see kcup --help)"),
+            (&["-"], "unexpected argument \"-\" (see kcup --help)"),
+            (
+                &["---port", "1"],
+                "unexpected argument \"---port\" (see kcup --help)",
+            ),
+            (
+                &["--", "--port"],
+                "unexpected argument \"--port\" (see kcup --help)",
+            ),
+            (&["help"], "unexpected argument \"help\" (see kcup --help)"),
+        ] {
+            match arrange(args.iter().map(OsString::from), &rows()) {
+                Err(fault) => assert_eq!(fault, want),
+                Ok(_) => panic!("{args:?}"),
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_command_line_panics(args in proptest::collection::vec("(-{0,3})(help|port|file|x|)(=|)\\PC{0,4}", 0..4)) {
+
+            let _ = arrange(args.into_iter().map(OsString::from), &rows());
+        }
+
+        #[test]
+        fn what_is_quoted_stays_on_one_line(bytes: Vec<u8>) {
+            let text = quoted(&bytes);
+            proptest::prop_assert!(!text.contains(|char: char| char.is_ascii_control()));
+        }
+    }
+}
