@@ -1,0 +1,125 @@
+# The only vocabulary: people and CI call these targets and nothing else.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+TWINS := rust go
+VERSION := $(shell cat VERSION)
+MUSL := $(shell uname -m)-unknown-linux-musl
+CARGO := cargo
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+CONFORMANCE := $(PYTHON) -m pytest -q conformance
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZ_SECONDS ?= 60
+ENGINE := containers/with-engine
+
+SHELL_FILES = .ci/run containers/build containers/base-images containers/with-engine
+YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
+
+.PHONY: help build run test unit lint fuzz images test-containers bench-article bench-floor bench-idle clean \
+  $(foreach twin,$(TWINS),$(addsuffix -$(twin),build run test unit lint fuzz images test-containers)) lint-shared
+
+## make TARGET. Where it says [-rust|-go] the target exists for one twin too, as in `make test-go`.
+##
+help:
+	@sed -n 's/^## \{0,1\}//p' Makefile
+
+## build [-rust|-go]            static, stripped programs: bin/kcup-rust, bin/kcup-go
+build: build-rust build-go
+
+build-rust:
+	@[ -d "$$(rustc --print sysroot)/lib/rustlib/$(MUSL)" ] || rustup target add $(MUSL)
+	cd kcup-rust && $(CARGO) build --release --locked --target $(MUSL)
+	@install -D kcup-rust/target/$(MUSL)/release/kcup-rust bin/kcup-rust
+
+build-go:
+	cd kcup-go && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../bin/kcup-go .
+
+## run [-rust|-go]              serve the sample policy on port 5000
+run: run-rust
+
+$(addprefix run-,$(TWINS)): run-%: build-%
+	@echo "try: curl -i http://localhost:$${PORT:-5000}/.well-known/mta-sts.txt   (Ctrl-C ends)"
+	@exec bin/kcup-$* --file deploy/examples/mta-sts.txt
+
+## test [-rust|-go]             unit tests, and the whole conformance suite
+test: unit build $(VENV)/conformance.ok
+	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
+
+$(addprefix test-,$(TWINS)): test-%: unit-% build-% $(VENV)/conformance.ok
+	$(CONFORMANCE) --$* bin/kcup-$*
+
+## unit [-rust|-go]             unit tests alone
+unit: unit-rust unit-go
+
+unit-rust:
+	cd kcup-rust && $(CARGO) test --locked
+
+unit-go:
+	cd kcup-go && go vet ./... && go test ./...
+
+## lint [-rust|-go|-shared]     formatters and linters of every language here; all findings are errors
+lint: lint-rust lint-go lint-shared
+
+lint-rust:
+	cd kcup-rust && $(CARGO) fmt --check && $(CARGO) clippy --locked --all-targets -- -D warnings
+
+lint-go:
+	@cd kcup-go && unformatted=$$(gofmt -l .) && { [ -z "$$unformatted" ] || { echo "gofmt -w: $$unformatted"; exit 1; }; }
+	cd kcup-go && go vet ./... && go run $(STATICCHECK) ./...
+
+lint-shared: $(VENV)/lint.ok
+	@grep -qx 'version = "$(VERSION)"' kcup-rust/Cargo.toml || { echo "kcup-rust/Cargo.toml: version is not $(VERSION)"; exit 1; }
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/shellcheck $(SHELL_FILES)
+	$(VENV)/bin/hadolint --config lint/hadolint.yaml kcup-rust.Dockerfile kcup-go.Dockerfile
+	$(VENV)/bin/yamllint --strict --config-file lint/yamllint.yaml $(YAML_FILES)
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.gitlab-ci .gitlab-ci.yml
+
+## fuzz [-rust|-go]             every fuzz target for FUZZ_SECONDS (60); kcup-rust's need the nightly toolchain
+fuzz: fuzz-rust fuzz-go
+
+fuzz-rust:
+	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
+	cd kcup-rust && for target in $$($(CARGO) +nightly fuzz list); do \
+	  $(CARGO) +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS); done
+
+fuzz-go:
+	cd kcup-go && go list ./... | while read -r package; do \
+	  for target in $$(go test -list '^Fuzz' "$$package" | grep '^Fuzz'); do \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ_SECONDS)s "$$package"; done; done
+
+## images [-rust|-go]           container images kcup-rust and kcup-go
+images: images-rust images-go
+
+$(addprefix images-,$(TWINS)): images-%:
+	$(ENGINE) containers/build $*
+
+## test-containers [-rust|-go]  the images in a real Docker engine; starts one if none runs
+test-containers: test-containers-rust test-containers-go
+
+$(addprefix test-containers-,$(TWINS)): test-containers-%: $(VENV)/conformance.ok
+	$(ENGINE) bash -c 'containers/build $* && $(PYTHON) -m pytest -q containers --twin $*'
+
+## bench-article                wrk -t12 -c400 -d30s on 10 KiB, 100 KiB, 1 MiB against both containers (QUICK=1: 3 s each)
+bench-article:
+	$(ENGINE) bash -c 'containers/build rust && containers/build go && python3 bench/article.py'
+
+## bench-floor                  CPU time per request against a server that parses nothing, and against other servers (QUICK=1)
+## bench-idle                   memory per keep-alive connection in a cgroup of 100 MB (QUICK=1; CONNECTIONS=16384)
+bench-floor bench-idle: bench-%: build
+	python3 bench/$*.py
+
+## clean                        remove what was built (an own engine's images stay in KCUP_ENGINE_DIR, /var/tmp/kcup-engine)
+clean:
+	rm -rf bin $(VENV) kcup-rust/target bench/floor .pytest_cache .ruff_cache
+
+# Debian's python3 comes without ensurepip: virtualenv, or the package with it, makes up for that.
+$(PYTHON):
+	@python3 -m venv $(VENV) 2>/dev/null || python3 -m virtualenv --quiet $(VENV) 2>/dev/null \
+	  || { echo "installing python3-venv"; apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && python3 -m venv --clear $(VENV); }
+
+$(VENV)/%.ok: %/requirements.txt $(PYTHON)
+	$(PYTHON) -m pip install --quiet --requirement $<
+	@touch $@
