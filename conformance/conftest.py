@@ -1,0 +1,86 @@
+"""pytest conformance --rust bin/kcup-rust --go bin/kcup-go (either may be left out: then only the other is tested)."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from runner.twin import Server, Twin
+
+ROOT = Path(__file__).resolve().parent.parent
+TWINS = ("rust", "go")
+
+
+def pytest_addoption(parser):
+    for name in TWINS:
+        parser.addoption(f"--{name}", type=Path, help=f"path of kcup-{name}; without --rust and --go: both, in bin/")
+
+
+def chosen(config):
+    """The twins to test. A path that was asked for and is not there is an error, never a skip."""
+    given = {name: config.getoption(f"--{name}") for name in TWINS if config.getoption(f"--{name}")}
+    paths = given or {name: ROOT / "bin" / f"kcup-{name}" for name in TWINS}
+    for path in paths.values():
+        if not path.is_file():
+            raise pytest.UsageError(f"{path} does not exist (make build, or say where with --rust and --go)")
+    return [Twin(name, path.resolve()) for name, path in paths.items()]
+
+
+def pytest_configure(config):
+    config.twins = chosen(config)
+
+
+def pytest_generate_tests(metafunc):
+    if "twin" in metafunc.fixturenames:
+        twins = metafunc.config.twins
+        metafunc.parametrize("twin", twins, ids=[twin.name for twin in twins], scope="session")
+
+
+@pytest.fixture(scope="session")
+def twins(request):
+    """Both, for what compares them."""
+    if len(request.config.twins) < 2:
+        pytest.skip("only one twin was given")
+    return request.config.twins
+
+
+@pytest.fixture(scope="session")
+def servers():
+    """One server for each option set and twin, started when first asked for."""
+    running = {}
+
+    def get(twin, options):
+        key = twin.name, options.name
+        if key not in running:
+            running[key] = options.start(Server, twin)
+        assert running[key].process.poll() is None, f"{twin.name} has ended: {running[key].stderr()}"
+        return running[key]
+
+    yield get
+    for server in running.values():
+        server.stop()
+
+
+@pytest.fixture
+def serve(twin):
+    """A server of one's own: serve(args, content=..., ...). It is stopped when the test ends."""
+    running = []
+
+    def start(*args, content=b"Hello\n", name="hello.txt", **options):
+        files = [] if content is None else [(name, content, 784111777)]
+        args = args if content is None else ("--file", name, *args)
+        running.append(Server(twin, args, files=files, **options))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.stop()
+
+
+def pytest_terminal_summary(terminalreporter):
+    ran = Counter()
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, ()):
+            names = report.nodeid.partition("[")[2].rstrip("]").split("-")
+            ran[next((name for name in TWINS if name in names[:1] + names[-1:]), "neither")] += 1
+    counts = ", ".join(f"{ran[name]} against kcup-{name}" for name in TWINS)
+    terminalreporter.write_line(f"cases: {counts}, {ran['neither']} of the contract and the runner")

@@ -1,0 +1,68 @@
+"""A reader of HTTP/1.1 answers that forgives nothing: what kcup never sends is an error here."""
+
+import re
+from dataclasses import dataclass, field
+
+STATUS_LINE = re.compile(rb"HTTP/1\.1 (\d{3}) ([\x20-\x7e]*)\Z")
+FIELD_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9a-z]+): ([\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)\Z")
+HEAD_LIMIT = 65536
+
+
+class WireError(AssertionError):
+    """What came over the wire is not what any answer of kcup looks like."""
+
+
+@dataclass
+class Answer:
+    status: int
+    reason: str
+    fields: list
+    head: bytes
+    body: bytes = b""
+    began: float = field(default=0.0, compare=False)
+    ended: float = field(default=0.0, compare=False)
+
+    def names(self):
+        return [name for name, _ in self.fields]
+
+    def values(self, name):
+        return [value for key, value in self.fields if key == name]
+
+    def one(self, name):
+        """The field's value, None without it; twice is an error."""
+        values = self.values(name)
+        if len(values) > 1:
+            raise WireError(f"{name} is there {len(values)} times")
+        return values[0] if values else None
+
+
+def parse_head(head):
+    """Read a head, empty line included."""
+    if b"\n" in head.replace(b"\r\n", b"") or b"\r" in head.replace(b"\r\n", b""):
+        raise WireError(f"a bare CR or LF in the head: {head!r}")
+    first, *lines = head[:-4].split(b"\r\n")
+    status = STATUS_LINE.match(first)
+    if not status:
+        raise WireError(f"not a status line: {first!r}")
+    return Answer(int(status[1]), status[2].decode(), [parse_field(line) for line in lines], head)
+
+
+def parse_field(line):
+    match = FIELD_LINE.match(line)
+    if not match:
+        raise WireError(f"not a field line as kcup writes them: {line!r}")
+    return match[1].decode(), match[2].decode("latin-1")
+
+
+def body_length(answer, bodyless):
+    """How many bytes follow the head (R9112-6.3)."""
+    if answer.values("transfer-encoding"):
+        raise WireError("kcup never sends transfer-encoding")
+    length = answer.one("content-length")
+    if length is not None and not re.fullmatch(r"0|[1-9]\d*", length):
+        raise WireError(f"content-length: {length!r}")
+    if bodyless or answer.status == 304:
+        return 0
+    if length is None:
+        raise WireError("an answer with a body and no content-length")
+    return int(length)

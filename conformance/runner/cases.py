@@ -1,0 +1,166 @@
+"""Cases and option sets, discovered in cases/*.toml. What a key means is in README.md."""
+
+import hashlib
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .parts import to_bytes
+
+HOME = Path(__file__).parent.parent
+CASES = sorted((HOME / "cases").glob("*.toml"))
+SET_KEYS = {"args", "env", "file", "content", "mtime", "stdin", "type", "extra"}
+HTTP_KEYS = {"name", "spec", "set", "send", "method", "target", "version", "fields", "piece", "half_close", "want", "closed"}
+CLI_KEYS = {"name", "spec", "args", "env", "files", "stdin", "exit", "stderr", "stdout"}
+WANT_KEYS = {"status", "fields", "absent", "names", "body", "encoding", "range", "bodyless"}
+
+
+@dataclass(frozen=True)
+class OptionSet:
+    """How one server is started, and what is known of its content."""
+
+    name: str
+    args: tuple
+    env: dict
+    file: str | None
+    content: bytes
+    mtime: int | None
+    stdin: bool
+    type: str
+    extra: tuple
+
+    @property
+    def digest(self):
+        return hashlib.sha256(self.content).hexdigest()[:32]
+
+    def fill(self, text):
+        """Put this content's tags into a case's text."""
+        tags = {"etag": f'"{self.digest}"', "br": f'W/"{self.digest}-br"', "gzip": f'W/"{self.digest}-gzip"'}
+        for key, value in {**tags, "digest": self.digest}.items():
+            text = text.replace(f"<{key}>", value)
+        return text
+
+    def start(self, server, twin):
+        files = [] if self.file is None else [(self.file, self.content, self.mtime)]
+        args = [*self.args] if self.file is None else ["--file", self.file, *self.args]
+        return server(twin, args, self.env, files, self.content if self.stdin else None)
+
+
+@dataclass(frozen=True)
+class HttpCase:
+    name: str
+    spec: tuple
+    set: OptionSet
+    send: bytes
+    want: tuple
+    piece: int | None
+    half_close: bool
+    closed: bool
+
+
+@dataclass(frozen=True)
+class CliCase:
+    name: str
+    spec: tuple
+    args: list
+    exit: int
+    env: dict = field(default_factory=dict)
+    files: list = field(default_factory=list)
+    stdin: str | list = ""
+    stderr: str = ""
+    stdout: str = ""
+
+
+def vectors(name):
+    with open(HOME / "vectors" / f"{name}.toml", "rb") as file:
+        return tomllib.load(file)
+
+
+def documents():
+    for path in CASES:
+        with open(path, "rb") as file:
+            yield path, tomllib.load(file)
+
+
+def option_sets():
+    sets = {}
+    for path, document in documents():
+        for name, raw in document.get("set", {}).items():
+            reject_unknown(path, name, raw, SET_KEYS)
+            assert name not in sets, f"{path.name}: two sets are called {name}"
+            sets[name] = option_set(name, raw)
+    return sets
+
+
+def option_set(name, raw):
+    return OptionSet(
+        name,
+        tuple(raw.get("args", ())),
+        raw.get("env", {}),
+        raw.get("file", None if raw.get("stdin") else "content.txt"),
+        to_bytes(raw["content"]),
+        raw.get("mtime", None if raw.get("stdin") else 784111777),
+        raw.get("stdin", False),
+        raw.get("type", "text/plain; charset=utf-8"),
+        tuple(tuple(pair) for pair in raw.get("extra", ())),
+    )
+
+
+def http_cases():
+    sets = option_sets()
+    cases = [http_case(path, raw, sets) for path, document in documents() for raw in document.get("http", ())]
+    return unique(cases)
+
+
+def http_case(path, raw, sets):
+    reject_unknown(path, raw["name"], raw, HTTP_KEYS)
+    options = sets[raw["set"]]
+    wants = raw["want"] if isinstance(raw["want"], list) else [raw["want"]]
+    wants = [{"status": want} if isinstance(want, int) else dict(want) for want in wants]
+    for want in wants:
+        reject_unknown(path, raw["name"], want, WANT_KEYS)
+        if raw.get("method") == "HEAD":
+            want["bodyless"] = True
+    return HttpCase(
+        raw["name"],
+        tuple(raw["spec"]),
+        options,
+        request_bytes(raw, options),
+        tuple(wants),
+        raw.get("piece"),
+        raw.get("half_close", False),
+        raw.get("closed", False),
+    )
+
+
+def request_bytes(raw, options):
+    if "send" in raw:
+        return to_bytes(fill_parts(raw["send"], options))
+    line = f"{raw.get('method', 'GET')} {raw.get('target', '/')} HTTP/{raw.get('version', '1.1')}"
+    fields = ["Host: a", *raw.get("fields", ())]
+    return options.fill("\r\n".join([line, *fields, "", ""])).encode()
+
+
+def fill_parts(parts, options):
+    return [options.fill(part) if isinstance(part, str) else part for part in parts]
+
+
+def cli_cases():
+    cases = []
+    for path, document in documents():
+        for raw in document.get("cli", ()):
+            reject_unknown(path, raw["name"], raw, CLI_KEYS)
+            cases.append(CliCase(**{**raw, "spec": tuple(raw["spec"])}))
+    return unique(cases)
+
+
+def reject_unknown(path, name, raw, known):
+    unknown = set(raw) - known
+    assert not unknown, f"{path.name}: {name}: unknown key {sorted(unknown)}"
+
+
+def unique(cases):
+    names = [case.name for case in cases]
+    twice = {name for name in names if names.count(name) > 1}
+    assert not twice, f"two cases are called {sorted(twice)}"
+    return cases

@@ -1,0 +1,34 @@
+"""One HTTP case over one connection: send, read as many answers as are wanted, see whether the connection stays."""
+
+from .answers import WireError
+from .promises import check, keep_promises, meet
+from .wire import Connection
+
+
+def perform(address, case, piece=None):
+    """Send the case's bytes and hold every answer to what SPEC and the case say. Returns the answers."""
+    with Connection(address) as connection:
+        connection.send(case.send, piece or case.piece)
+        if case.half_close:
+            connection.half_close()
+        answers = []
+        for number, want in enumerate(case.want, 1):
+            bodyless = want.get("bodyless", False)
+            try:
+                answer = connection.answer(bodyless)
+                answers.append(answer)
+                keep_promises(answer, case.set, bodyless)
+                meet(answer, want, case.set)
+            except WireError as error:
+                seen = f"; the answer was\n{answers[-1].head.decode('latin-1')}" if len(answers) == number else ""
+                raise WireError(f"answer {number}: {error}{seen}") from None
+        if case.closed:
+            connection.expect_end()
+        else:
+            connection.expect_open()
+    closing = case.closed and not case.half_close
+    for answer in answers:
+        last = answer is answers[-1]
+        says = answer.one("connection") == "close"
+        check(says == (closing and last), f"connection: {answer.one('connection')} although closing is {closing}")
+    return answers

@@ -1,0 +1,111 @@
+"""Starting kcup. A server's address comes from the line of K-15: nothing sleeps, and no port is looked for."""
+
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+LISTENING = re.compile(rb"kcup listening on http://(\[[0-9a-f:.]+\]|[0-9.]+):(\d+)/\n")
+START_LIMIT = 20.0
+
+
+@dataclass(frozen=True)
+class Twin:
+    name: str
+    binary: Path
+
+    def run(self, args, env=None, cwd=None, stdin=b"", timeout=20):
+        """Run to the end, for what does not serve."""
+        return subprocess.run(
+            [self.binary, *args], env=env or {}, cwd=cwd, input=stdin, capture_output=True, timeout=timeout, check=False
+        )
+
+
+class Server:
+    """A running kcup in a directory of its own, on a free port unless its options say otherwise."""
+
+    def __init__(self, twin, args=(), env=None, files=(), stdin=None, wait=True, prefix=(), **options):
+        self.twin = twin
+        self.directory = Path(tempfile.mkdtemp(prefix="kcup-"))
+        for name, content, mtime in files:
+            write_file(self.directory / name, content, mtime)
+        port = [] if any(a in ("--port", "-p") or a.startswith("--port=") for a in args) else ["--port", "0"]
+        self.stderr_path = self.directory / ".stderr"
+        with open(self.stderr_path, "wb") as stderr:
+            self.process = subprocess.Popen(
+                [*prefix, str(twin.binary), *args, *port],
+                env=env or {},
+                cwd=self.directory,
+                stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                **options,
+            )
+        if stdin:
+            self.process.stdin.write(stdin)
+        if stdin is not None:
+            self.process.stdin.close()
+        self.line = self.address = None
+        if wait:
+            self.wait_listening()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def wait_listening(self):
+        self.line = read_line(self.process.stdout, START_LIMIT)
+        match = LISTENING.fullmatch(self.line)
+        if not match:
+            self.stop()
+            raise AssertionError(f"{self.twin.name} did not say where it listens: {self.line!r}; {self.stderr()!r}")
+        self.address = (match[1].decode().strip("[]"), int(match[2]))
+
+    def stderr(self):
+        return self.stderr_path.read_bytes().decode(errors="replace") if self.stderr_path.exists() else ""
+
+    def signal(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+
+    def wait(self, timeout=20):
+        return self.process.wait(timeout)
+
+    def cpu_seconds(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def write_file(path, content, mtime=None):
+    path.write_bytes(content)
+    if mtime is not None:
+        os.utime(path, (mtime, mtime))
+
+
+def read_line(stream, limit):
+    """One line from a pipe, or what there was at its end or when time was up."""
+    deadline, line = time.monotonic() + limit, b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while not line.endswith(b"\n"):
+            if not selector.select(max(0, deadline - time.monotonic())):
+                return line
+            byte = os.read(stream.fileno(), 1)
+            if not byte:
+                return line
+            line += byte
+    return line
