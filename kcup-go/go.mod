@@ -3,12 +3,13 @@ module kcup
 go 1.26.0
 
 require (
-	github.com/BurntSushi/toml v1.6.0 // indirect
-	github.com/jessevdk/go-flags v1.6.1 // indirect
-	github.com/klauspost/compress v1.20.0 // indirect
-	github.com/molecule-man/go-brrr v1.0.1 // indirect
-	github.com/sirupsen/logrus v1.10.2 // indirect
-	github.com/valyala/bytebufferpool v1.0.0 // indirect
-	github.com/valyala/fasthttp v1.74.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	github.com/BurntSushi/toml v1.6.0
+	github.com/jessevdk/go-flags v1.6.1
+	github.com/klauspost/compress v1.20.0
+	github.com/molecule-man/go-brrr v1.0.1
+	github.com/sirupsen/logrus v1.10.2
+	github.com/valyala/fasthttp v1.74.0
+	golang.org/x/sys v0.49.0
 )
+
+require github.com/valyala/bytebufferpool v1.0.0 // indirect

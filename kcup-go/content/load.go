@@ -33,6 +33,25 @@ func Load(cfg *config.Config) (*Content, error) {
 	return Build(source, cfg, time.Now()), nil
 }
 
+// Await loads unless a signal comes first; then there is neither content nor an error (K-13).
+func Await(cfg *config.Config, signals <-chan os.Signal) (*Content, error) {
+	type result struct {
+		content *Content
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		c, err := Load(cfg)
+		done <- result{c, err}
+	}()
+	select {
+	case r := <-done:
+		return r.content, r.err
+	case <-signals:
+		return nil, nil
+	}
+}
+
 func read(cfg *config.Config) (Source, error) {
 	if cfg.File == "" {
 		return within(cfg, func() (Source, error) { return readAll(os.Stdin, cfg.MaxContent) })

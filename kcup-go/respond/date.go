@@ -75,11 +75,11 @@ func commaAt(b []byte) int {
 	return -1
 }
 
-// fullYear takes the century of now, or the one before when that is more than 50 years ahead.
+// fullYear takes the latest year that is not more than 50 years ahead.
 func fullYear(year, month, day, clock int, now int64) int {
 	today := time.Unix(now, 0).UTC()
-	year += today.Year() / 100 * 100
-	if unix(year, month, day, clock) > today.AddDate(50, 0, 0).Unix() {
+	limit := today.AddDate(50, 0, 0).Unix()
+	for year += today.Year()/100*100 + 100; unix(year, month, day, clock) > limit; {
 		year -= 100
 	}
 	return year

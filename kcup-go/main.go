@@ -1,0 +1,65 @@
+// kcup puts one file on the web. Here is the order of things, and nothing else.
+// It must not hold logic.
+// Its sibling is kcup-rust/src/main.rs.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"kcup/config"
+	"kcup/content"
+	"kcup/ops"
+	"kcup/server"
+)
+
+var version = "dev" // set by the linker
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	signals := ops.Signals()
+	cfg, text, err := config.Parse(os.Args[1:], os.Getenv, version)
+	if err != nil {
+		return fail(err)
+	}
+	if text != "" {
+		fmt.Print(text)
+		return 0
+	}
+	stdout, stderr := ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
+	defer stdout.Flush()
+	defer stderr.Flush()
+	log := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat)
+
+	loaded, err := content.Await(&cfg, signals)
+	if loaded == nil && err == nil {
+		return 0 // a signal came first (K-13)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	debug.FreeOSMemory() // compressors need more than serving does
+	envelope := server.Decide(&cfg, len(loaded.Bytes), log)
+	s, err := server.New(&cfg, loaded, envelope, log)
+	if err == nil {
+		err = s.Run(signals, func() { _, _ = fmt.Fprint(stdout, s.Greeting()) })
+	}
+	return fail(err)
+}
+
+// fail says what went wrong, once, and gives the exit status (K-07, K-08).
+func fail(err error) int {
+	var usage config.UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintln(os.Stderr, "kcup: "+err.Error())
+		return 2
+	}
+	fmt.Fprintln(os.Stderr, "kcup: "+err.Error())
+	return 1
+}

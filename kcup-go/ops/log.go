@@ -1,0 +1,41 @@
+package ops
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// NewLog makes the log of K-20; level and format are checked.
+func NewLog(out io.Writer, level, format string) *logrus.Logger {
+	log := logrus.New()
+	log.SetOutput(out)
+	log.SetFormatter(line{json: format == "json"})
+	if parsed, err := logrus.ParseLevel(level); err == nil {
+		log.SetLevel(parsed)
+	}
+	return log
+}
+
+// line formats an event as one line. The library's own formatters call a level "warning" that the option calls warn.
+type line struct{ json bool }
+
+type event struct {
+	Time  string `json:"time"`
+	Level string `json:"level"`
+	Msg   string `json:"msg"`
+}
+
+func (l line) Format(entry *logrus.Entry) ([]byte, error) {
+	e := event{entry.Time.UTC().Format(time.RFC3339Nano), entry.Level.String(), entry.Message}
+	if entry.Level == logrus.WarnLevel {
+		e.Level = "warn"
+	}
+	if l.json {
+		text, err := json.Marshal(e)
+		return append(text, '\n'), err
+	}
+	return []byte(e.Time + " " + e.Level + " " + e.Msg + "\n"), nil
+}

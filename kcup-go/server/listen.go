@@ -1,0 +1,74 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// sendBuffer bounds what a slow peer can hold in the kernel. Below it large answers need more wake-ups; above it
+// nothing was gained.
+const sendBuffer = 262144
+
+// listen makes a listening socket; what is set on it, its connections inherit.
+func listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error) {
+	asked := netip.AddrPortFrom(host, port)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cannot listen on %s: %w", asked, listenReason(err))
+		}
+	}()
+	family, address := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(port), Addr: host.As16()})
+	if host.Is4() {
+		family, address = unix.AF_INET, &unix.SockaddrInet4{Port: int(port), Addr: host.As4()}
+	}
+	fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fd, at, err
+	}
+	options := [][3]int{
+		{unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},
+		{unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer},
+		{unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
+	}
+	if family == unix.AF_INET6 {
+		options = append(options, [3]int{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0}) // K-17
+	}
+	for _, option := range options {
+		if err = unix.SetsockoptInt(fd, option[0], option[1], option[2]); err != nil {
+			return fd, at, err
+		}
+	}
+	if err = unix.Bind(fd, address); err != nil {
+		return fd, at, err
+	}
+	if err = unix.Listen(fd, 4096); err != nil {
+		return fd, at, err
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		return fd, at, err
+	}
+	switch name := name.(type) {
+	case *unix.SockaddrInet4:
+		port = uint16(name.Port)
+	case *unix.SockaddrInet6:
+		port = uint16(name.Port)
+	}
+	return fd, netip.AddrPortFrom(host, port), nil
+}
+
+// listenReason words what K-16 words.
+func listenReason(err error) error {
+	switch {
+	case errors.Is(err, unix.EADDRINUSE):
+		return errors.New("address already in use")
+	case errors.Is(err, unix.EADDRNOTAVAIL):
+		return errors.New("address not available")
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		return errors.New("permission denied")
+	}
+	return err
+}

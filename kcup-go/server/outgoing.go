@@ -1,0 +1,164 @@
+package server
+
+import "kcup/respond"
+
+// outgoing is the rest of an answer that the socket did not take at once. Its body borrows the content's bytes.
+type outgoing struct {
+	head    []byte
+	body    []byte
+	stays   bool
+	unsent  int    // bytes in the socket's queue when last looked at; unknown before the first look
+	stalled uint32 // tick since which the peer is known to have taken nothing
+}
+
+const unknown = -1
+
+// spare keeps what blocked connections needed for the next ones, within bounds: an attack should not set the
+// size of our memory for good.
+type spare struct {
+	outgoing []*outgoing
+	kept     []*kept
+}
+
+const (
+	maxSpare     = 64
+	maxSpareHead = 2048
+)
+
+func (s *spare) takeOutgoing() *outgoing {
+	if n := len(s.outgoing); n > 0 {
+		out := s.outgoing[n-1]
+		s.outgoing = s.outgoing[:n-1]
+		return out
+	}
+	return new(outgoing)
+}
+
+func (s *spare) giveOutgoing(out *outgoing) {
+	if len(s.outgoing) < maxSpare {
+		*out = outgoing{head: out.head[:0]}
+		s.outgoing = append(s.outgoing, out)
+	}
+}
+
+func (s *spare) takeKept() *kept {
+	if n := len(s.kept); n > 0 {
+		k := s.kept[n-1]
+		s.kept = s.kept[:n-1]
+		return k
+	}
+	return new(kept)
+}
+
+func (s *spare) giveKept(k *kept) {
+	if len(s.kept) < maxSpare && cap(k.bytes) <= maxSpareHead {
+		*k = kept{bytes: k.bytes[:0]}
+		s.kept = append(s.kept, k)
+	}
+}
+
+// answer renders the answer to one request into the worker's buffer and sends it.
+func (w *worker) answer(slot int32, g *guard, head []byte, behind int) (sent bool) {
+	c := w.content.Load()
+	stays := g.persists() && !g.body
+	if w.draining && stays {
+		// What was sent before the drain is answered (K-18): only the last answer ends the connection.
+		stays = behind > 0 || readable(w.slots[slot].fd) > 0
+	}
+	request, err := w.codec.read(g, head)
+	if err != nil {
+		w.log.Debugf("the library refused what the guard let through: %v", err)
+		return w.refuse(slot, 400)
+	}
+	choice := respond.Choose(request, c, w.path, w.clock.Unix)
+	connection := respond.Silent
+	switch {
+	case !stays:
+		connection = respond.Close
+	case g.http10:
+		connection = respond.KeepAlive
+	}
+	w.out = choice.AppendHead(w.out[:0], c, &w.clock, connection)
+	body := choice.Body(c)
+	if request.Method == respond.Head {
+		body = nil
+	}
+	return w.send(slot, body, stays)
+}
+
+func (w *worker) refuse(slot int32, status uint16) (sent bool) {
+	c, choice := w.content.Load(), respond.Choice{Status: status}
+	w.out = choice.AppendHead(w.out[:0], c, &w.clock, respond.Close)
+	return w.send(slot, choice.Body(c), false)
+}
+
+// send writes w.out and body with one call. It says whether the connection is ready for the next request.
+func (w *worker) send(slot int32, body []byte, stays bool) (sent bool) {
+	n, err := writev(w.slots[slot].fd, &w.iov, w.out, body)
+	switch {
+	case err != 0:
+		w.close(slot)
+	case n < len(w.out)+len(body):
+		out := w.spare.takeOutgoing()
+		out.stays, out.unsent = stays, unknown
+		if n < len(w.out) {
+			out.head, n = append(out.head[:0], w.out[n:]...), len(w.out)
+		}
+		out.body = body[n-len(w.out):]
+		w.slots[slot].out = out
+		w.enter(slot, writing)
+	case stays:
+		return true
+	default:
+		w.linger(slot)
+	}
+	return false
+}
+
+// resume goes on with a pending answer, and then with what the peer has sent meanwhile.
+func (w *worker) resume(slot int32) {
+	out := w.slots[slot].out
+	n, err := writev(w.slots[slot].fd, &w.iov, out.head, out.body)
+	if err != 0 {
+		w.close(slot)
+		return
+	}
+	if n > 0 {
+		out.unsent = unknown
+		w.enter(slot, writing)
+	}
+	fromHead := min(n, len(out.head))
+	out.head, out.body = out.head[fromHead:], out.body[n-fromHead:]
+	if len(out.head)+len(out.body) > 0 {
+		return
+	}
+	w.slots[slot].out = nil
+	stays := out.stays
+	w.spare.giveOutgoing(out)
+	if !stays {
+		w.linger(slot)
+		return
+	}
+	w.enter(slot, idle)
+	w.slots[slot].full = true // what came meanwhile was not looked at
+	if k := w.slots[slot].kept; k != nil {
+		w.serve(slot, copy(w.in, k.bytes))
+		return
+	}
+	w.read(slot)
+}
+
+// glance looks whether the peer of a pending answer has taken anything of what the kernel holds, since that does
+// not always make room for more. It is the timeout of the writing phase.
+func (w *worker) glance(slot int32, limit uint32) {
+	out := w.slots[slot].out
+	unsent := unsentBytes(w.slots[slot].fd)
+	if out.unsent == unknown || unsent < out.unsent {
+		out.unsent, out.stalled = unsent, w.now
+	}
+	if w.now-out.stalled > limit {
+		w.reset(slot)
+		return
+	}
+	w.enter(slot, writing)
+}

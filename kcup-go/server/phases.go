@@ -1,0 +1,86 @@
+package server
+
+const none = -1
+
+// phases is the slab of connections, and for each phase a queue through it in the order of entry. Every phase
+// has one timeout for all, so the first of a queue is the next to expire and no connection needs a timer.
+type phases struct {
+	slots []connection
+	queue [phaseCount + 1]queue // the last one holds the vacant slots
+	open  int
+}
+
+type queue struct {
+	first, last int32
+	count       int
+}
+
+func newPhases() phases {
+	var p phases
+	for i := range p.queue {
+		p.queue[i] = queue{first: none, last: none}
+	}
+	return p
+}
+
+// add takes a slot for a socket; it is idle.
+func (p *phases) add(fd int32, now uint32) int32 {
+	slot := p.queue[vacant].first
+	if slot == none {
+		slot = int32(len(p.slots))
+		p.slots = append(p.slots, connection{phase: vacant})
+		p.push(slot, vacant)
+	}
+	c := &p.slots[slot]
+	*c = connection{fd: fd, generation: c.generation + 1, phase: vacant, next: c.next, prev: c.prev}
+	p.enter(slot, idle, now)
+	p.open++
+	return slot
+}
+
+// remove gives a slot back. Its generation changes when it is taken again.
+func (p *phases) remove(slot int32) {
+	p.enter(slot, vacant, 0)
+	p.open--
+}
+
+// enter moves a slot to the end of a phase's queue, also when it is in it.
+func (p *phases) enter(slot int32, to phase, now uint32) {
+	p.pull(slot)
+	p.push(slot, to)
+	p.slots[slot].since = now
+}
+
+func (p *phases) push(slot int32, to phase) {
+	q, c := &p.queue[to], &p.slots[slot]
+	c.phase, c.next, c.prev = to, none, q.last
+	if q.last == none {
+		q.first = slot
+	} else {
+		p.slots[q.last].next = slot
+	}
+	q.last = slot
+	q.count++
+}
+
+func (p *phases) pull(slot int32) {
+	c := &p.slots[slot]
+	q := &p.queue[c.phase]
+	if c.prev == none {
+		q.first = c.next
+	} else {
+		p.slots[c.prev].next = c.next
+	}
+	if c.next == none {
+		q.last = c.prev
+	} else {
+		p.slots[c.next].prev = c.prev
+	}
+	q.count--
+}
+
+// expired returns the first of a phase when it has been there for more than limit ticks.
+func (p *phases) expired(of phase, limit, now uint32) (slot int32, is bool) {
+	slot = p.queue[of].first
+	return slot, slot != none && now-p.slots[slot].since > limit
+}

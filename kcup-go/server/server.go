@@ -1,0 +1,83 @@
+// Package server owns sockets: listening, accepting, the life of connections, and the drain.
+// It must not decide what a response says.
+// Its sibling is kcup-rust/src/server/mod.rs.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"kcup/config"
+	"kcup/content"
+)
+
+// Server is a bound listener, and workers that wait to be started.
+type Server struct {
+	shared   *shared
+	acceptor acceptor
+	workers  []*worker
+	address  netip.AddrPort
+	patience time.Duration
+}
+
+// New binds. What it serves is complete; nothing has been accepted when it returns.
+func New(cfg *config.Config, c *content.Content, envelope Envelope, log *logrus.Logger) (*Server, error) {
+	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: envelope.heldMost}
+	s.content.Store(c)
+	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
+	s.limits = [phaseCount]uint32{
+		idle: ticks(cfg.IdleTimeout) + 1, inHead: ticks(cfg.HeaderTimeout) + 1,
+		writing: glanceTime, lingering: ticks(time.Second),
+	}
+	s.stall = ticks(cfg.WriteTimeout)
+	server := &Server{shared: s, patience: cfg.ShutdownTimeout}
+	var err error
+	if s.roomWake, err = newWake(); err != nil {
+		return nil, fmt.Errorf("cannot start: %w", err)
+	}
+	for range envelope.threads {
+		w, err := newWorker(s)
+		if err != nil {
+			return nil, fmt.Errorf("cannot start a worker: %w", err)
+		}
+		server.workers = append(server.workers, w)
+	}
+	server.acceptor.shared, server.acceptor.workers, server.acceptor.most = s, server.workers, cfg.MaxConnections
+	server.acceptor.listener, server.address, err = listen(cfg.Host, cfg.Port)
+	return server, err
+}
+
+// Greeting is the line of K-15.
+func (s *Server) Greeting() string { return fmt.Sprintf("kcup listening on http://%s/\n", s.address) }
+
+// Run serves until a signal, then drains. The error is that of a second signal.
+func (s *Server) Run(signals <-chan os.Signal, ready func()) error {
+	var all sync.WaitGroup
+	for _, w := range s.workers {
+		all.Go(w.run)
+	}
+	all.Go(s.acceptor.run)
+	ready()
+
+	s.shared.log.Infof("draining after %v", <-signals)
+	s.acceptor.draining.Store(true)
+	wake(s.shared.roomWake)
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-signals:
+		return errors.New("stopped by a second signal before the drain was over")
+	case <-time.After(s.patience):
+		s.shared.log.Warnf("the drain took longer than %d seconds: %d connections were cut", s.patience/time.Second, s.acceptor.open())
+	}
+	return nil
+}
+
+func ticks(d time.Duration) uint32 { return uint32(d / tick) }

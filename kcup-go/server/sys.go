@@ -1,0 +1,85 @@
+package server
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The calls of the request path. They never block, so the scheduler is not told of them: syscall.Syscall would cost
+// as much again as the shortest of them.
+
+func recv(fd int32, b []byte) (int, syscall.Errno) {
+	for {
+		n, _, err := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), 0, 0, 0)
+		if err != unix.EINTR {
+			return int(n), err
+		}
+	}
+}
+
+// writev sends both parts with one call; what the socket cannot take now is no error.
+func writev(fd int32, iov *[2]unix.Iovec, head, body []byte) (int, syscall.Errno) {
+	iov[0].Base, iov[0].Len = unsafe.SliceData(head), uint64(len(head))
+	iov[1].Base, iov[1].Len = unsafe.SliceData(body), uint64(len(body))
+	for {
+		n, _, err := syscall.RawSyscall(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(iov)), 2)
+		switch err {
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return 0, 0
+		default:
+			return int(n), err
+		}
+	}
+}
+
+// ready collects events without waiting.
+func ready(epoll int, events []unix.EpollEvent) int {
+	n, _, err := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+	if err != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+// await collects events, waiting for the first at most so many milliseconds; -1 is without end.
+func await(epoll int, events []unix.EpollEvent, milliseconds int) int {
+	n, err := unix.EpollWait(epoll, events, milliseconds)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// readable returns how many bytes wait to be read.
+func readable(fd int32) int {
+	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// unsentBytes returns how many bytes of ours the peer has not acknowledged.
+func unsentBytes(fd int32) int {
+	n, err := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// newWake makes an eventfd: a write by anyone ends its owner's wait.
+func newWake() (int, error) { return unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC) }
+
+func wake(fd int) {
+	one := [8]byte{1}
+	_, _ = unix.Write(fd, one[:]) // full means that the owner will wake anyway
+}
+
+func clearWake(fd int) {
+	var count [8]byte
+	_, _ = unix.Read(fd, count[:])
+}

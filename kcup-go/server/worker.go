@@ -1,0 +1,230 @@
+package server
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
+
+	"kcup/content"
+	"kcup/respond"
+)
+
+const (
+	readSize   = 16384
+	lingerMost = 65536
+	glanceTime = 2 // ticks
+	tick       = 100 * time.Millisecond
+)
+
+// shared is what all workers have in common; nobody changes it but through its atomics.
+type shared struct {
+	content  atomic.Pointer[content.Content]
+	path     string
+	limits   [phaseCount]uint32 // ticks after which a phase ends
+	stall    uint32             // ticks after which a peer that takes nothing is given up
+	heldMost int                // bytes a worker may keep of unfinished heads
+	started  time.Time
+	log      *logrus.Logger
+
+	roomWanted atomic.Bool // the acceptor waits for a connection to close or fall silent
+	roomWake   int         // its eventfd
+}
+
+// worker is one event loop. Everything in it but the mailbox and the counts belongs to its goroutine alone.
+type worker struct {
+	*shared
+	phases
+	codec    codec
+	clock    respond.Clock
+	spare    spare
+	now      uint32 // ticks since the start
+	epoll    int
+	wakeFD   int
+	in       []byte
+	out      []byte
+	iov      [2]unix.Iovec
+	events   [256]unix.EpollEvent
+	again    []int32 // slots that get another turn although nothing new has happened
+	turning  []int32
+	held     int
+	draining bool
+	closed   bool // a connection, in this turn
+
+	mailbox mailbox
+	counts  counts
+}
+
+// mailbox is how the acceptor speaks to a worker.
+type mailbox struct {
+	sync.Mutex
+	sockets []int32
+	evict   int
+	drain   bool
+}
+
+// counts is how a worker speaks to the acceptor.
+type counts struct {
+	open       atomic.Int32 // also those that are still in the mailbox
+	idle       atomic.Int32
+	oldestIdle atomic.Uint32 // tick
+}
+
+func newWorker(s *shared) (*worker, error) {
+	w := &worker{shared: s, phases: newPhases(), in: make([]byte, maxHead+2+readSize)}
+	w.codec.init()
+	var err error
+	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, err
+	}
+	if w.wakeFD, err = newWake(); err != nil {
+		return nil, err
+	}
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: none}
+	return w, unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, w.wakeFD, &event)
+}
+
+// run ends when the worker drains and its last connection is gone.
+func (w *worker) run() {
+	for !w.draining || w.open > 0 {
+		n := ready(w.epoll, w.events[:])
+		if n == 0 && len(w.again) == 0 {
+			n = await(w.epoll, w.events[:], w.patience())
+		}
+		w.readClocks()
+		mail := false
+		for i := range w.events[:n] {
+			if event := &w.events[i]; event.Fd == none {
+				mail = true
+			} else {
+				w.handle(event)
+			}
+		}
+		w.turn()
+		if mail {
+			w.readMail()
+		}
+		w.expire()
+		w.publish()
+	}
+	unix.Close(w.epoll)
+}
+
+// readClocks is done once for all events of a turn.
+func (w *worker) readClocks() {
+	now := time.Now()
+	w.now = uint32(now.Sub(w.started) / tick)
+	w.clock.Set(now.Unix())
+}
+
+// patience is how long nothing can expire, in milliseconds.
+func (w *worker) patience() int {
+	least := int64(-1)
+	for p := range phaseCount {
+		if first := w.queue[p].first; first != none {
+			due := int64(w.slots[first].since) + int64(w.limits[p]) + 1
+			if least < 0 || due < least {
+				least = due
+			}
+		}
+	}
+	if least < 0 {
+		return -1
+	}
+	return int(max(0, time.Duration(least)*tick-time.Since(w.started)+time.Millisecond) / time.Millisecond)
+}
+
+func (w *worker) expire() {
+	for p := range phaseCount {
+		for {
+			slot, is := w.expired(p, w.limits[p], w.now)
+			if !is {
+				break
+			}
+			if p == writing {
+				w.glance(slot, w.stall)
+			} else {
+				w.close(slot)
+			}
+		}
+	}
+}
+
+func (w *worker) handle(event *unix.EpollEvent) {
+	c := &w.slots[event.Fd]
+	if c.generation != uint32(event.Pad) || c.phase == vacant {
+		return // for an earlier user of the slot
+	}
+	const gone = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	if event.Events&gone != 0 {
+		c.hangup = true
+	}
+	switch {
+	case c.phase == writing && event.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0:
+		w.resume(event.Fd)
+	case c.phase != writing && event.Events&(unix.EPOLLIN|gone) != 0:
+		w.input(event.Fd)
+	}
+}
+
+// turn lets each connection that may have more to read have one more buffer's worth.
+func (w *worker) turn() {
+	w.again, w.turning = w.turning[:0], w.again
+	for _, slot := range w.turning {
+		if c := &w.slots[slot]; c.queued {
+			c.queued = false
+			if c.phase < writing || c.phase == lingering {
+				w.input(slot)
+			}
+		}
+	}
+}
+
+func (w *worker) readMail() {
+	clearWake(w.wakeFD)
+	w.mailbox.Lock()
+	sockets, evict, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.drain
+	w.mailbox.sockets, w.mailbox.evict = w.mailbox.sockets[:0], 0
+	w.mailbox.Unlock()
+	for _, fd := range sockets {
+		w.adopt(fd)
+	}
+	w.closed = w.closed || evict > 0 // also when there is none to evict: the acceptor waits for us
+	for ; evict > 0 && w.queue[idle].count > 0; evict-- {
+		w.close(w.queue[idle].first)
+	}
+	if drain && !w.draining {
+		w.draining = true
+		for range w.queue[idle].count {
+			w.input(w.queue[idle].first)
+		}
+	}
+}
+
+func (w *worker) adopt(fd int32) {
+	slot := w.add(fd, w.now)
+	event := unix.EpollEvent{Fd: slot, Pad: int32(w.slots[slot].generation)}
+	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
+	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
+		w.log.Warnf("cannot watch a connection: %v", err)
+		w.close(slot)
+	}
+}
+
+// publish lets the acceptor know what it may count on.
+func (w *worker) publish() {
+	count := int32(w.queue[idle].count)
+	w.counts.idle.Store(count)
+	if count > 0 {
+		w.counts.oldestIdle.Store(w.slots[w.queue[idle].first].since)
+	}
+	if (count > 0 || w.closed) && w.roomWanted.Swap(false) {
+		wake(w.roomWake)
+	}
+	w.closed = false
+}
+
+func (w *worker) enter(slot int32, to phase) { w.phases.enter(slot, to, w.now) }
