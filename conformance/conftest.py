@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from runner.twin import Server, Twin
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from runner.cases import http_cases
 from runner.exchange import perform
 

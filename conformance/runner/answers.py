@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass, field
 
 STATUS_LINE = re.compile(rb"HTTP/1\.1 (\d{3}) ([\x20-\x7e]*)\Z")
-FIELD_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9a-z]+): ([\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)\Z")
+TOKEN = rb"[!#$%&'*+\-.^_`|~0-9a-z]+"
+VALUE = rb"[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?"
+FIELD_LINE = re.compile(rb"(%s): (%s)\Z" % (TOKEN, VALUE))
 HEAD_LIMIT = 65536
 
 

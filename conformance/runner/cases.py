@@ -10,7 +10,8 @@ from .parts import to_bytes
 HOME = Path(__file__).parent.parent
 CASES = sorted((HOME / "cases").glob("*.toml"))
 SET_KEYS = {"args", "env", "file", "content", "mtime", "stdin", "type", "extra"}
-HTTP_KEYS = {"name", "spec", "set", "send", "method", "target", "version", "fields", "piece", "half_close", "want", "closed"}
+REQUEST_KEYS = {"send", "method", "target", "version", "fields", "piece", "half_close"}
+HTTP_KEYS = {"name", "spec", "set", "want", "closed"} | REQUEST_KEYS
 CLI_KEYS = {"name", "spec", "args", "env", "files", "stdin", "exit", "stderr", "stdout"}
 WANT_KEYS = {"status", "fields", "absent", "names", "body", "encoding", "range", "bodyless"}
 

@@ -26,9 +26,14 @@ def perform(address, case, piece=None):
             connection.expect_end()
         else:
             connection.expect_open()
-    closing = case.closed and not case.half_close
+    if not case.half_close:
+        says_when_it_closes(answers, case.closed)
+    return answers
+
+
+def says_when_it_closes(answers, closing):
+    """K-34: the answer after which kcup closes says so, no other. A peer that ends its side is closed unannounced."""
     for answer in answers:
         last = answer is answers[-1]
         says = answer.one("connection") == "close"
         check(says == (closing and last), f"connection: {answer.one('connection')} although closing is {closing}")
-    return answers

@@ -105,8 +105,14 @@ def keep_body(answer, options, bodyless, encoding):
         check(encoding or answer.one("content-length") == str(len(expected)), "content-length of a HEAD")
         return
     check(answer.one("content-length") == str(len(answer.body)), "content-length is not the body's")
-    decode = {None: bytes, "br": brotli.decompress, "gzip": gzip.decompress}[encoding]
-    check(decode(answer.body) == expected, f"the body is not the content: {answer.body[:80]!r}")
+    check(decoded(answer.body, encoding) == expected, f"the body is not the content: {answer.body[:80]!r}")
+
+
+def decoded(body, encoding):
+    try:
+        return {None: bytes, "br": brotli.decompress, "gzip": gzip.decompress}[encoding](body)
+    except (brotli.error, OSError, EOFError) as error:
+        raise WireError(f"the body is not {encoding}: {error}") from None
 
 
 def meet(answer, want, options):

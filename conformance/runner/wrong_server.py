@@ -1,0 +1,177 @@
+"""A small server that is right enough, and wrong in one chosen way, to test the suite with. It is no reference."""
+
+import contextlib
+import email.utils
+import gzip
+import re
+import socket
+import threading
+
+import brotli
+
+from .faults import FAULTS
+from .promises import REASONS
+from .wire import GONE
+
+
+class Refused(Exception):
+    pass
+
+
+class WrongServer:
+    def __init__(self, options, wrong=None):
+        self.options, self.wrong = options, wrong
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = self.listener.getsockname()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        with client, contextlib.suppress(*GONE):
+            client.settimeout(10)
+            self.converse(client)
+            client.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(OSError):
+                while client.recv(65536):
+                    pass
+
+    def converse(self, client):
+        data, closing, held = b"", False, b""
+        while not closing:
+            while b"\r\n\r\n" not in data.removeprefix(b"\r\n") and not hopeless(data):
+                more = client.recv(65536)
+                if not more:
+                    return
+                data += more
+            data = data.removeprefix(b"\r\n")
+            head, _, data = data.partition(b"\r\n\r\n")
+            answer, closing = self.answer(head.decode("latin-1"))
+            if self.wrong == "swapped answers" and data and not held:
+                held = answer
+                continue
+            client.sendall(answer + held)
+            held = b""
+            if self.wrong == "reads a body as a request" and closing and b"HTTP/1.1\r\n" in data:
+                closing = False
+            if self.wrong == "does not close":
+                closing = False
+            if self.wrong == "closes although the connection persists":
+                return
+
+    def answer(self, head):
+        """The bytes of the answer, and whether the connection ends with it."""
+        try:
+            method, version, fields = read_head(head, self.wrong)
+        except Refused as refusal:
+            return self.render("GET", int(str(refusal)), [], b"", True, "1.1"), True
+        connection = [m.strip().lower() for m in ",".join(fields.get("connection", [])).split(",")]
+        closing = "close" in connection or (version == "1.0" and "keep-alive" not in connection)
+        closing |= "transfer-encoding" in fields or int(fields.get("content-length", ["0"])[0]) > 0
+        status, extra, body = choose(method, fields, self.options, self.wrong)
+        return self.render(method, status, extra, body, closing, version), closing
+
+    def render(self, method, status, extra, body, closing, version):
+        if status not in (200, 206, 304):
+            body = ("No such resource" if status == 404 else REASONS[status]).encode()
+            extra = [("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(body))), *extra]
+        fields = [*extra, ("date", email.utils.formatdate(usegmt=True))]
+        if closing:
+            fields.append(("connection", "close"))
+        elif version == "1.0":
+            fields.append(("connection", "keep-alive"))
+        if method == "HEAD" or status == 304:
+            body = b""
+        parts = {"method": method, "version": "HTTP/1.1", "status": status, "reason": REASONS[status]}
+        parts |= {"fields": fields, "body": body, "asked": version}
+        FAULTS.get(self.wrong, lambda parts: None)(parts)
+        lines = [f"{parts['version']} {parts['status']} {parts['reason']}", *(f"{n}: {v}" for n, v in parts["fields"])]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + parts["body"]
+
+
+def hopeless(data):
+    """Nothing that follows can make this a head."""
+    return len(data) > 16384 or re.search(rb"(?<!\r)\n|[\x00-\x08]", data) or re.match(rb"\w+ [^ \r\n]{8193}", data)
+
+
+def read_head(head, wrong):
+    line, *rows = head.split("\r\n")
+    if wrong != "has no limits":
+        limits(line, rows, head)
+    if any(re.search(r"[\x00-\x08\r\n]", row) for row in (line, *rows)) and wrong != "takes control bytes":
+        raise Refused(400)
+    match = re.fullmatch(r"([A-Za-z]+) (\S+) HTTP/(\d)\.(\d)", line)
+    if not match or match[1] == "CONNECT":
+        raise Refused(400)
+    if match[3] != "1" or match[4] not in "01":
+        raise Refused(505)
+    fields = {}
+    for row in rows:
+        if wrong == "takes a space before the colon":
+            row = row.replace(" :", ":")
+        name, colon, value = row.partition(":")
+        if not colon or not re.fullmatch(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+", name):
+            raise Refused(400)
+        fields.setdefault(name.lower(), []).append(value.strip())
+    read_framing(fields, match[4], wrong)
+    return match[1], f"1.{match[4]}", fields
+
+
+def limits(line, rows, head):
+    if len(line.partition(" ")[2].partition(" ")[0]) > 8192:
+        raise Refused(414)
+    if len(head) + 4 > 16384 or len(rows) > 100:
+        raise Refused(431)
+
+
+def read_framing(fields, minor, wrong):
+    hosts = fields.get("host", [])
+    if (len(hosts) != 1 and minor == "1") or len(hosts) > 1 or any(" " in host for host in hosts):
+        raise Refused(400)
+    lengths, codings = fields.get("content-length", []), fields.get("transfer-encoding", [])
+    if wrong == "takes the last of two lengths":
+        fields["content-length"] = lengths = lengths[-1:] or ["0"]
+    if wrong == "takes a length beside a coding" and lengths and codings:
+        codings = []
+    if len(lengths) > 1 or (codings and (lengths or codings != ["chunked"] or minor == "0")):
+        raise Refused(400)
+
+
+def choose(method, fields, options, wrong):
+    """Status, fields and body for a request that is not refused."""
+    if method not in ("GET", "HEAD"):
+        return 404, [("allow", "GET, HEAD")], b""
+    content, tag, encoding, status, extra = options.content, options.fill("<etag>"), None, 200, []
+    textual = options.type.startswith("text/") and 1024 <= len(content) <= 1048576
+    span = re.fullmatch(r"bytes=(\d+)-(\d+)", fields.get("range", [""])[0]) if method == "GET" else None
+    if textual and not span:
+        encoding = next((c for c in ("br", "gzip") if c in fields.get("accept-encoding", [""])[0]), None)
+        tag = options.fill(f"<{encoding}>") if encoding else tag
+        content = {"br": brotli.compress, "gzip": gzip.compress, None: bytes}[encoding](content)
+    if "if-match" in fields and tag not in fields["if-match"][0] and fields["if-match"] != ["*"]:
+        return 412, [], b""
+    matches = [m.strip().removeprefix("W/") for m in ",".join(fields.get("if-none-match", [])).split(",")]
+    common = [("etag", tag), ("last-modified", email.utils.formatdate(options.mtime, usegmt=True))]
+    after = [("accept-ranges", "bytes")] + ([("vary", "accept-encoding")] if textual else [])
+    if tag.removeprefix("W/") in matches or matches == ["*"]:
+        return 304, common + after[1:], b""
+    if span and int(span[1]) >= len(content):
+        return 416, [("content-range", f"bytes */{len(content)}")], b""
+    if span:
+        first, last = int(span[1]), min(int(span[2]), len(content) - 1)
+        status, extra = 206, [("content-range", f"bytes {first}-{last}/{len(content)}")]
+        content = content[first : last + (0 if wrong == "a part that is one byte short" else 1)]
+    if encoding and wrong != "leaves out content-encoding":
+        extra = [("content-encoding", encoding)]
+    fields = [("content-type", options.type), ("content-length", str(len(content))), *extra, *common, *after]
+    return status, fields, content

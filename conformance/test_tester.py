@@ -1,0 +1,70 @@
+"""The suite against servers that are wrong on purpose: each fault must make the cases named here fail."""
+
+import pytest
+
+from runner import faults, wire
+from runner.cases import http_cases
+from runner.exchange import perform
+from runner.wire import WireError
+from runner.wrong_server import WrongServer
+
+CAUGHT_BY = {
+    "status 403 for 404": ["the method POST gets 404"],
+    "reason phrase of one's own": ["GET gets the content"],
+    "no date": ["GET gets the content", "not modified by tag", "the method POST gets 404"],
+    "a date that stands still": ["GET gets the content", "a refusal is one answer"],
+    "a server field": ["GET gets the content", "the method POST gets 404"],
+    "names in capitals": ["GET gets the content"],
+    "fields in another order": ["GET gets the content", "a part has its own fields"],
+    "answers HTTP 1.0 in kind": ["HTTP 1.0 ends and is answered as HTTP 1.1"],
+    "a body with HEAD": ["HEAD then GET on one connection", "HEAD gets the head alone"],
+    "content-length one too small": ["GET gets the content", "HEAD gets the head alone", "br is chosen"],
+    "a newline after a short body": ["the method POST gets 404", "a refusal is one answer"],
+    "no connection: close": ["close is answered with close", "a refusal is one answer", "a body of 5 bytes with GET"],
+    "a tag that is not of the content": ["GET gets the content", "not modified by tag", "HEAD gets the head alone"],
+    "a modification time of its own": ["GET gets the content", "not modified by tag"],
+    "a body with 304": ["not modified by tag"],
+    "content-length with 304": ["not modified by tag"],
+    "no allow with 404": ["the method POST gets 404"],
+    "no vary": ["br is chosen", "identity is chosen"],
+    "another media type": ["GET gets the content", "a part has its own fields"],
+    "bytes of another content": ["GET gets the content", "a part has its own fields", "the method POST gets 404"],
+    "two dates": ["GET gets the content"],
+    "chunked answers": ["GET gets the content"],
+    "keep-alive for all": ["HTTP 1.1 persists"],
+    "100 before the answer": ["an expectation is not answered with 100"],
+    "content-range of the wrong length": ["a part has its own fields"],
+    "swapped answers": ["answers come in the order of the requests"],
+    "reads a body as a request": ["a request in a body is not answered", "a request after a body is not answered"],
+    "does not close": ["close is answered with close", "nothing is answered after close"],
+    "closes although the connection persists": ["GET gets the content", "two requests at once"],
+    "takes control bytes": ["a request hidden by a bare LF is not answered"],
+    "has no limits": ["a target too long", "a head too large", "too many fields"],
+    "takes a space before the colon": ["keep-alive does not save a refused request"],
+    "takes the last of two lengths": ["a request hidden by two lengths is not answered"],
+    "takes a length beside a coding": ["a request hidden by a coding and a length is not answered"],
+    "a part that is one byte short": ["a part has its own fields"],
+    "leaves out content-encoding": ["br is chosen"],
+}
+CASES = {case.name: case for case in http_cases()}
+
+
+@pytest.fixture(autouse=True)
+def little_patience(monkeypatch):
+    monkeypatch.setattr(wire, "PATIENCE", 2.0)
+
+
+@pytest.mark.parametrize("name", sorted({name for names in CAUGHT_BY.values() for name in names}))
+def test_right_server_passes(name):
+    with WrongServer(CASES[name].set) as server:
+        perform(server.address, CASES[name])
+
+
+@pytest.mark.parametrize(("fault", "name"), [(fault, name) for fault, names in CAUGHT_BY.items() for name in names])
+def test_fault_is_caught(fault, name):
+    with WrongServer(CASES[name].set, fault) as server, pytest.raises(WireError):
+        perform(server.address, CASES[name])
+
+
+def test_every_fault_is_caught_by_a_case():
+    assert set(faults.ALL) == set(CAUGHT_BY)
