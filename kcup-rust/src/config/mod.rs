@@ -5,7 +5,7 @@
 mod check;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod usage;
 
 use std::ffi::OsString;

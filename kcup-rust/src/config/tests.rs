@@ -24,7 +24,8 @@ fn parse_raw(variables: &[(&str, &str)], args: Vec<OsString>) -> Result<Parsed, 
     parse(std::iter::once("kcup".into()).chain(args))
 }
 
-fn options(variables: &[(&str, &str)], args: &[&str]) -> Options {
+/// The options of a command line that has no fault.
+pub(crate) fn options(variables: &[(&str, &str)], args: &[&str]) -> Options {
     match parse_with(variables, args) {
         Ok(Parsed::Serve(options)) => options,
         other => panic!("{args:?}: {other:?}"),
