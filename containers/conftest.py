@@ -1,0 +1,60 @@
+"""pytest containers --twin rust --twin go: the images kcup-rust and kcup-go in the Docker engine that answers."""
+
+import json
+import subprocess
+import uuid
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--twin", action="append", choices=["rust", "go"], help="image to test; default both")
+
+
+def pytest_generate_tests(metafunc):
+    if "twin" in metafunc.fixturenames:
+        metafunc.parametrize("twin", metafunc.config.getoption("--twin") or ["rust", "go"])
+
+
+def docker(*args, check=True, **options):
+    """Run docker; what it says is text, and its failure shows in the test's report."""
+    done = subprocess.run(["docker", *args], capture_output=True, text=True, timeout=60, check=False, **options)
+    assert done.returncode == 0 or not check, f"docker {' '.join(args)}: {done.stderr}"
+    return done
+
+
+@pytest.fixture
+def image(twin):
+    return f"kcup-{twin}"
+
+
+@pytest.fixture
+def settings(image):
+    """What `docker inspect` tells of the image."""
+    return json.loads(docker("inspect", image).stdout)[0]
+
+
+@pytest.fixture
+def new_name():
+    """new_name(): a name for a container, which is removed when the test ends."""
+    names = []
+
+    def make():
+        names.append(f"kcup-test-{uuid.uuid4().hex[:12]}")
+        return names[-1]
+
+    yield make
+    for name in names:
+        docker("rm", "--force", name, check=False)
+
+
+@pytest.fixture
+def start(image, new_name):
+    """start(docker arguments, kcup arguments...): a detached container's name."""
+
+    def run(options, *args):
+        name = new_name()
+        docker("run", "--detach", "--name", name, *options, image, *args)
+        return name
+
+    return run
