@@ -1,4 +1,4 @@
-"""Section 1, option by option, from SPEC's own table: what is accepted, what is refused and how, and what --help says."""
+"""Section 1, option by option, from SPEC's own table: what is accepted, what is refused and how, what --help says."""
 
 import re
 
@@ -26,9 +26,10 @@ def refused(twin, option, value, reason):
     """By the option in each of its spellings, and by the variable, with nothing opened before."""
     missing = ["--file", "not-there"] if option.long != "--file" else []
     line = f'{option.long}: "{value}" {reason}'
-    usage_error(twin, [option.long, value, *missing], {}, line)
     usage_error(twin, [*missing, f"{option.long}={value}"], {}, line)
-    if option.short:
+    if not value.startswith("-"):
+        usage_error(twin, [option.long, value, *missing], {}, line)
+    if option.short and not value.startswith("-"):
         usage_error(twin, [option.short, value, *missing], {}, line)
     if value:
         usage_error(twin, missing, {option.variable: value}, f'{option.variable}: "{value}" {reason}')

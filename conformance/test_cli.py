@@ -1,0 +1,88 @@
+"""Every CLI case against each twin; and what of the command line takes code."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from runner.cases import cli_cases
+from runner.parts import to_bytes
+from runner.twin import write_file
+
+VERSION = Path(__file__).resolve().parent.parent / "VERSION"
+
+
+@pytest.mark.parametrize("case", cli_cases(), ids=lambda case: case.name.replace(" ", "-"))
+def test_case(twin, case, tmp_path):
+    for file in case.files:
+        if file.get("directory"):
+            (tmp_path / file["name"]).mkdir()
+        else:
+            write_file(tmp_path / file["name"], to_bytes(file["content"]))
+    result = twin.run(case.args, case.env, tmp_path, to_bytes(case.stdin))
+    expected = case.stderr + "\n" if case.stderr else ""
+    assert (result.returncode, result.stderr.decode()) == (case.exit, expected)
+    assert result.stdout.decode() == case.stdout
+
+
+@pytest.mark.spec("K-06", "K-07")
+def test_version_is_that_of_the_repository(twin):
+    result = twin.run(["--version"])
+    expected = f"kcup {VERSION.read_text().strip()} ({twin.name})\n"
+    assert (result.returncode, result.stdout.decode(), result.stderr) == (0, expected, b"")
+
+
+@pytest.mark.spec("K-06", "K-07")
+def test_version_and_help_need_no_content(twin):
+    for option in ("--version", "--help"):
+        result = twin.run(["--file", "not-there", option])
+        assert (result.returncode, result.stderr) == (0, b"")
+
+
+@pytest.mark.spec("K-05")
+def test_h_is_the_host(twin):
+    result = twin.run(["-h"])
+    assert (result.returncode, result.stderr.decode()) == (2, "kcup: --host needs a value\n")
+
+
+@pytest.mark.spec("K-11")
+@pytest.mark.skipif(os.geteuid() == 0 and not Path("/usr/bin/setpriv").exists(), reason="root reads everything")
+def test_permission_denied(twin, tmp_path):
+    write_file(tmp_path / "secret", b"x")
+    (tmp_path / "secret").chmod(0)
+    argv = [twin.binary, "--file", "secret"]
+    if os.geteuid() == 0:
+        argv = ["/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", *argv]
+        tmp_path.chmod(0o755)
+        make_reachable(tmp_path, twin.binary)
+    result = subprocess.run(argv, env={}, cwd=tmp_path, capture_output=True, timeout=20, check=False)
+    expected = 'kcup: cannot read content from "secret": permission denied\n'
+    assert (result.returncode, result.stderr.decode()) == (1, expected)
+
+
+def make_reachable(directory, binary):
+    """pytest's directories are its user's alone; the other user must get to the file and to the program."""
+    for parent in directory.parents:
+        if parent.stat().st_uid == os.geteuid() and not parent.stat().st_mode & 0o001 and "pytest" in str(parent):
+            parent.chmod(parent.stat().st_mode | 0o011)
+    if any(not parent.stat().st_mode & 0o001 for parent in Path(binary).parents):
+        pytest.skip("another user does not get to the program")
+
+
+@pytest.mark.spec("K-08")
+@pytest.mark.parametrize("file", ["not-there", "/proc/self/mem", "/", "/dev/full", "a\nb"])
+def test_nothing_prints_a_trace(twin, file):
+    """One line, whatever cannot be read; what is said of it may not break the line either."""
+    result = twin.run(["--file", file, "--stdin-read-timeout-seconds", "1", "--max-content-bytes", "1000"])
+    assert result.returncode == 1
+    assert re.fullmatch(r"kcup: cannot read content from [^\n]+\n", result.stderr.decode())
+
+
+@pytest.mark.spec("K-03")
+def test_a_bad_variable_is_refused_whatever_its_bytes(twin):
+    result = twin.run(["--file", "not-there"], {b"PORT": b"\xff80"})
+    assert result.returncode == 2
+    assert result.stderr.startswith(b"kcup: PORT: ")
+    assert result.stderr.count(b"\n") == 1

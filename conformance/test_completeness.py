@@ -1,0 +1,104 @@
+"""What keeps the contract, the cases and the two programs from drifting apart."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from runner.cases import HOME, cli_cases, http_cases, vectors
+from runner.contract import numbers
+
+ROOT = HOME.parent
+MARK = re.compile(r"pytest\.mark\.spec\(([^)]*)\)")
+ROOMS = {"rust": ROOT / "kcup-rust" / "src", "go": ROOT / "kcup-go"}
+ROOM_NAMES = {"mtasts": "mta_sts"}
+# What one program has and the other does not, each with its reason. An exception that is no longer true is an error.
+ONLY = {}
+
+
+def claims():
+    """Who names which number: cases, vectors, tests."""
+    found = defaultdict(set)
+    named = [*http_cases(), *cli_cases()]
+    for spec, name in [(case.spec, case.name) for case in named] + [
+        (v["spec"], v["name"]) for v in vectors("guard")["case"]
+    ]:
+        for number in spec:
+            found[number].add(name)
+    for path in HOME.glob("test_*.py"):
+        for mark in MARK.findall(path.read_text()):
+            for number in re.findall(r'"([^"]*)"', mark):
+                found[number].add(path.name)
+    return found
+
+
+def test_every_number_has_a_case():
+    assert not sorted(set(numbers()) - set(claims()))
+
+
+def test_every_case_names_a_number_of_the_contract():
+    unknown = {number: names for number, names in claims().items() if number not in numbers()}
+    assert not unknown
+
+
+def test_every_case_names_at_least_one_number():
+    assert not [case.name for case in [*http_cases(), *cli_cases()] if not case.spec]
+
+
+def test_numbers_of_the_contract_are_in_order_and_unique():
+    assert numbers() == sorted(set(numbers()))
+
+
+@pytest.mark.parametrize("name", ["range", "accept_encoding", "etag", "date", "guard"])
+def test_vectors_have_names_of_their_own(name):
+    names = [vector["name"] for vector in vectors(name)["case"]]
+    assert len(names) == len(set(names))
+
+
+def files(twin):
+    """The source files of a twin as room/name, tests left out; the root room is main."""
+    root, suffix = ROOMS[twin], {"rust": ".rs", "go": ".go"}[twin]
+    found = set()
+    for path in root.rglob(f"*{suffix}"):
+        parts = path.relative_to(root).with_suffix("").parts
+        if is_test(parts) or parts[0] in ("target", "vendor"):
+            continue
+        room = ROOM_NAMES.get(parts[0], parts[0]) if len(parts) > 1 else "main"
+        found.add(f"{room}/{sibling_name(room, parts)}")
+    return found
+
+
+def is_test(parts):
+    return parts[-1].endswith("_test") or parts[-1] in ("tests", "test", "export_test") or "tests" in parts
+
+
+def sibling_name(room, parts):
+    """mod.rs and lib.rs are what room.go is in Go; a directory of a file's parts is that file."""
+    name = parts[1] if len(parts) > 2 else parts[-1]
+    return {"mod": room, "lib": "main", "mta_sts": "mtasts"}.get(name, name)
+
+
+def test_both_programs_have_the_same_rooms():
+    rooms = {twin: {file.partition("/")[0] for file in files(twin)} for twin in ROOMS}
+    assert rooms["rust"] == rooms["go"]
+
+
+def test_every_file_has_its_sibling():
+    rust, go = files("rust"), files("go")
+    alone = (rust ^ go) - set(ONLY)
+    assert not alone, {"only in kcup-rust": sorted(alone & rust), "only in kcup-go": sorted(alone & go)}
+    assert not [file for file in ONLY if (file in rust) == (file in go)], "an exception that is none"
+
+
+def test_every_room_opens_by_saying_what_it_owns():
+    for twin, root in ROOMS.items():
+        for path in main_files(twin, root):
+            opening = "".join(path.read_text().splitlines(keepends=True)[:6])
+            assert opening.count("//") >= 3, f"{path.relative_to(ROOT)} does not open with three lines on the room"
+
+
+def main_files(twin, root):
+    rooms = [path for path in root.iterdir() if path.is_dir() and path.name not in ("target", "vendor", "bin")]
+    names = [path / ("mod.rs" if twin == "rust" else f"{path.name}.go") for path in rooms]
+    return [path for path in names if Path(path).exists()]
