@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 
 	"kcup/config"
 	"kcup/content"
@@ -41,7 +40,6 @@ func run() int {
 	if err != nil {
 		return fail(err)
 	}
-	debug.FreeOSMemory() // compressors need more than serving does
 	envelope := server.Decide(&cfg, len(loaded.Bytes), log)
 	s, err := server.New(&cfg, loaded, envelope, log)
 	if err == nil {
@@ -52,14 +50,12 @@ func run() int {
 
 // fail says what went wrong, once, and gives the exit status (K-07, K-08).
 func fail(err error) int {
-	var usage config.UsageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &usage):
-		fmt.Fprintln(os.Stderr, "kcup: "+err.Error())
-		return 2
 	}
 	fmt.Fprintln(os.Stderr, "kcup: "+err.Error())
+	if errors.As(err, new(config.UsageError)) {
+		return 2
+	}
 	return 1
 }

@@ -17,11 +17,29 @@ type acceptor struct {
 	*shared
 	workers  []*worker
 	listener int
+	epoll    int
+	events   [2]unix.EpollEvent
+	watching bool
 	most     int
 	paused   bool
 	asked    bool // a worker is making room
 	draining atomic.Bool
 	lastLog  time.Time
+}
+
+// init makes ready to wait for the listener and for workers.
+func (a *acceptor) init() (err error) {
+	if a.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return err
+	}
+	a.watching = true
+	for _, fd := range []int{a.listener, a.roomWake} {
+		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
+		if err = unix.EpollCtl(a.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run ends when the drain begins and what had been waiting is accepted.
@@ -31,11 +49,17 @@ func (a *acceptor) run() {
 			a.take()
 		}
 	}
+	// First, so that what is accepted from now on is answered for the last time.
+	a.tellAll(func(m *mailbox) { m.drain = true })
 	for a.accept() {
 	}
 	unix.Close(a.listener)
+	a.tellAll(func(m *mailbox) { m.last = true })
+}
+
+func (a *acceptor) tellAll(what func(*mailbox)) {
 	for _, w := range a.workers {
-		w.tell(func(m *mailbox) { m.drain = true })
+		w.tell(what)
 	}
 }
 
@@ -48,24 +72,38 @@ func (a *acceptor) wait() bool {
 		a.roomWanted.Store(true)
 		listening = a.silentest() != nil
 	}
-	fds := []unix.PollFd{{Fd: int32(a.roomWake), Events: unix.POLLIN}, {Fd: int32(a.listener), Events: unix.POLLIN}}
+	a.watch(listening)
 	timeout := -1
-	if !listening {
-		fds = fds[:1]
-	}
 	if a.paused {
 		timeout = int(acceptPause / time.Millisecond)
 	}
-	n, _ := unix.Poll(fds, timeout)
+	n := await(a.epoll, a.events[:], timeout)
 	if n == 0 {
 		a.paused = false
 	}
-	if fds[0].Revents != 0 {
-		a.asked = false
-		clearWake(a.roomWake)
-		return false
+	waits := false
+	for _, event := range a.events[:n] {
+		if event.Fd == int32(a.roomWake) {
+			a.asked = false
+			clearWake(a.roomWake)
+			return false // the counts have changed
+		}
+		waits = true
 	}
-	return n > 0 && listening
+	return waits
+}
+
+// watch turns the listener's events on or off: they would never end while nothing is accepted.
+func (a *acceptor) watch(listening bool) {
+	if listening == a.watching {
+		return
+	}
+	a.watching = listening
+	event := unix.EpollEvent{Fd: int32(a.listener)}
+	if listening {
+		event.Events = unix.EPOLLIN
+	}
+	_ = unix.EpollCtl(a.epoll, unix.EPOLL_CTL_MOD, a.listener, &event) // it was added, so it cannot fail
 }
 
 // take accepts what waits, within the limit; at the limit the connection that has been silent longest makes room.

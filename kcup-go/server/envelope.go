@@ -32,6 +32,7 @@ func Decide(cfg *config.Config, content int, log *logrus.Logger) Envelope {
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
 
+	debug.FreeOSMemory() // compressors need more than serving does
 	limit := memoryLimit()
 	held := 64 * mib
 	if limit > 0 {

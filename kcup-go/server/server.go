@@ -49,8 +49,13 @@ func New(cfg *config.Config, c *content.Content, envelope Envelope, log *logrus.
 		server.workers = append(server.workers, w)
 	}
 	server.acceptor.shared, server.acceptor.workers, server.acceptor.most = s, server.workers, cfg.MaxConnections
-	server.acceptor.listener, server.address, err = listen(cfg.Host, cfg.Port)
-	return server, err
+	if server.acceptor.listener, server.address, err = listen(cfg.Host, cfg.Port); err != nil {
+		return nil, err
+	}
+	if err = server.acceptor.init(); err != nil {
+		return nil, fmt.Errorf("cannot start: %w", err)
+	}
+	return server, nil
 }
 
 // Greeting is the line of K-15.

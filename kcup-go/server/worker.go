@@ -52,6 +52,7 @@ type worker struct {
 	turning  []int32
 	held     int
 	draining bool
+	last     bool // no more connections will come
 	closed   bool // a connection, in this turn
 
 	mailbox mailbox
@@ -63,7 +64,8 @@ type mailbox struct {
 	sync.Mutex
 	sockets []int32
 	evict   int
-	drain   bool
+	drain   bool // the drain has begun
+	last    bool // no more sockets will come
 }
 
 // counts is how a worker speaks to the acceptor.
@@ -89,7 +91,7 @@ func newWorker(s *shared) (*worker, error) {
 
 // run ends when the worker drains and its last connection is gone.
 func (w *worker) run() {
-	for !w.draining || w.open > 0 {
+	for !w.last || w.open > 0 {
 		n := ready(w.epoll, w.events[:])
 		if n == 0 && len(w.again) == 0 {
 			n = await(w.epoll, w.events[:], w.patience())
@@ -187,20 +189,20 @@ func (w *worker) readMail() {
 	clearWake(w.wakeFD)
 	w.mailbox.Lock()
 	sockets, evict, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.drain
-	w.mailbox.sockets, w.mailbox.evict = w.mailbox.sockets[:0], 0
+	w.mailbox.sockets, w.mailbox.evict, w.last = w.mailbox.sockets[:0], 0, w.mailbox.last
 	w.mailbox.Unlock()
+	if drain && !w.draining {
+		w.draining = true
+		for range w.queue[idle].count {
+			w.input(w.queue[idle].first)
+		}
+	}
 	for _, fd := range sockets {
 		w.adopt(fd)
 	}
 	w.closed = w.closed || evict > 0 // also when there is none to evict: the acceptor waits for us
 	for ; evict > 0 && w.queue[idle].count > 0; evict-- {
 		w.close(w.queue[idle].first)
-	}
-	if drain && !w.draining {
-		w.draining = true
-		for range w.queue[idle].count {
-			w.input(w.queue[idle].first)
-		}
 	}
 }
 
@@ -211,6 +213,8 @@ func (w *worker) adopt(fd int32) {
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
 		w.log.Warnf("cannot watch a connection: %v", err)
 		w.close(slot)
+	} else if w.draining {
+		w.input(slot)
 	}
 }
 
