@@ -16,7 +16,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from servers import ROOT, on_cpu, stop
+from servers import PATH, ROOT, on_cpu, stop
 
 QUICK = os.environ.get("QUICK") == "1"
 KIB = 1024
@@ -36,7 +36,14 @@ class Load:
 
 def wrk(port, threads, connections, seconds, cpu=None, tick=lambda elapsed: None):
     """Load 127.0.0.1 and read what wrk says; `tick` is called about twice a second."""
-    command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--latency", f"http://127.0.0.1:{port}/"]
+    command = [
+        "wrk",
+        f"-t{threads}",
+        f"-c{connections}",
+        f"-d{seconds}s",
+        "--latency",
+        f"http://127.0.0.1:{port}{PATH}",
+    ]
     prepare = on_cpu(cpu) if cpu is not None else None
     process = subprocess.Popen(
         command,

@@ -14,7 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_SECONDS = 10
-REQUEST = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
+PATH = "/content.txt"
+REQUEST = f"GET {PATH} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()
 
 
 @dataclass(frozen=True)
