@@ -57,7 +57,7 @@ def test_vectors_have_names_of_their_own(name):
 
 
 def files(twin):
-    """The source files of a twin as room/name, tests left out; the root room is main."""
+    """The source files of a twin as room/name, without tests; what lies at the root is main. guard_x.go is of guard."""
     root, suffix = ROOMS[twin], {"rust": ".rs", "go": ".go"}[twin]
     found = set()
     for path in root.rglob(f"*{suffix}"):
@@ -66,7 +66,7 @@ def files(twin):
             continue
         room = ROOM_NAMES.get(parts[0], parts[0]) if len(parts) > 1 else "main"
         found.add(f"{room}/{sibling_name(room, parts)}")
-    return found
+    return {file for file in found if file.rpartition("_")[0] not in found}
 
 
 def is_test(parts):

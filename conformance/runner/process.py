@@ -1,0 +1,48 @@
+"""What the kernel says of a running process: its listening port, its file descriptors, when it waits."""
+
+import fcntl
+import os
+import struct
+import termios
+import time
+from pathlib import Path
+
+LISTEN = "0A"
+
+
+def until(condition, limit=15.0):
+    """Wait for a condition that the other process brings about. Its value, or an error when time is up."""
+    deadline = time.monotonic() + limit
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"waited {limit:.0f} seconds for {condition}"
+        time.sleep(0.005)
+    return value
+
+
+def descriptors(pid):
+    found = {}
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found[int(name)] = os.readlink(f"/proc/{pid}/fd/{name}")
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def listening_port(pid):
+    """The port of the process's IPv4 listener, None while there is none."""
+    inodes = {target[8:-1] for target in descriptors(pid).values() if target.startswith("socket:[")}
+    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+        columns = line.split()
+        if columns[3] == LISTEN and columns[9] in inodes:
+            return int(columns[1].rpartition(":")[2], 16)
+    return None
+
+
+def children(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def unread(descriptor):
+    """How many bytes a pipe holds that nobody has read."""
+    return struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0]

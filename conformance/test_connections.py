@@ -1,0 +1,197 @@
+"""K-37, K-72, K-84, K-85: many connections, and the end of one."""
+
+import contextlib
+import socket
+import time
+
+import pytest
+
+from runner.process import descriptors, until
+from runner.wire import Connection
+
+GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+BIG = bytes(range(256)) * 65536
+POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n"
+
+
+def asked(address):
+    """A connection on which a request was answered."""
+    connection = Connection(address)
+    connection.send(GET)
+    assert connection.answer().status == 200
+    return connection
+
+
+def is_open(connection):
+    connection.socket.setblocking(False)
+    try:
+        return connection.socket.recv(1, socket.MSG_PEEK) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        return False
+    finally:
+        connection.socket.settimeout(15)
+
+
+@pytest.mark.spec("K-84")
+def test_the_longest_silent_makes_room(serve):
+    server = serve("--max-connections", "3", "--threads", "1")
+    first, second, third = (asked(server.address) for _ in range(3))
+    first.send(GET)
+    first.answer()
+    fourth = asked(server.address)
+    second.expect_end()
+    assert is_open(first)
+    assert is_open(third)
+    assert is_open(fourth)
+    with asked(server.address):
+        third.expect_end()
+
+
+@pytest.mark.spec("K-84")
+def test_one_that_has_never_spoken_is_silent_too(serve):
+    server = serve("--max-connections", "2", "--threads", "1")
+    silent = Connection(server.address)
+    held = [asked(server.address) for _ in range(2)]
+    silent.expect_end()
+    assert all(is_open(connection) for connection in held)
+
+
+@pytest.mark.spec("K-84")
+def test_with_one_connection_each_new_one_takes_its_place(serve):
+    server = serve("--max-connections", "1")
+    last = asked(server.address)
+    for _ in range(20):
+        new = asked(server.address)
+        last.expect_end()
+        last = new
+
+
+@pytest.mark.spec("K-84")
+@pytest.mark.parametrize("freeing", ["close", "silence"])
+def test_when_none_is_silent_new_ones_wait(serve, freeing):
+    """Both places are held by heads that are not over; the third is answered only when one of them is."""
+    server = serve("--max-connections", "2", "--header-timeout-seconds", "60")
+    busy = [asked(server.address) for _ in range(2)]
+    for connection in busy:
+        connection.send(GET[:5])
+    waits_for_place(server, busy)
+    waiting = Connection(server.address)
+    waiting.send(GET)
+    waiting.socket.settimeout(0.5)
+    with contextlib.suppress(TimeoutError):
+        assert waiting.socket.recv(1) != b"", "the one that waits was closed"
+        pytest.fail("three are served with two places")
+    waiting.socket.settimeout(15)
+    if freeing == "close":
+        busy[0].socket.close()
+    else:
+        busy[0].send(GET[5:])
+        assert busy[0].answer().status == 200
+    assert waiting.answer().status == 200
+    busy[1].send(GET[5:])
+    assert busy[1].answer().status == 200
+
+
+def waits_for_place(server, connections):
+    """Until the server has read what was sent: then none of its connections is silent."""
+    ports = {f"{connection.socket.getsockname()[1]:04X}" for connection in connections}
+
+    def taken():
+        with open(f"/proc/{server.process.pid}/net/tcp") as table:
+            rows = [line.split() for line in table][1:]
+        queues = [row[4].partition(":")[2] for row in rows if row[2].rpartition(":")[2] in ports]
+        return len(queues) == len(ports) and set(queues) == {"00000000"}
+
+    until(taken)
+
+
+@pytest.mark.spec("K-85")
+def test_without_descriptors_it_pauses_and_goes_on(serve):
+    """It has few descriptors and may have many connections: those beyond wait, nothing ends and nothing spins."""
+    server = serve("--max-connections", "1000", prefix=("prlimit", "--nofile=40:40"))
+    held = [Connection(server.address) for _ in range(60)]
+    until(lambda: len(descriptors(server.process.pid)) >= 39)
+    before, began = server.cpu_seconds(), time.monotonic()
+    while time.monotonic() - began < 1:
+        time.sleep(0.1)
+    assert server.cpu_seconds() - before < 0.3, "it spins"
+    assert server.process.poll() is None
+    assert len(server.stderr().splitlines()) < 10, "it logs without end"
+    for connection in held:
+        connection.socket.close()
+    with Connection(server.address) as connection:
+        connection.send(GET)
+        assert connection.answer().status == 200
+
+
+@pytest.mark.spec("K-72")
+def test_a_body_of_8_mb_does_not_lose_the_answer(serve):
+    """More than is discarded: the answer has long been read when the reset comes."""
+    server = serve()
+    for _ in range(20):
+        with Connection(server.address) as connection:
+            connection.send(POST + b"x" * 60000)
+            answer = connection.answer()
+            assert (answer.status, answer.one("connection")) == (404, "close")
+            connection.expect_end()
+
+
+@pytest.mark.spec("K-72")
+def test_what_is_discarded_has_a_limit(serve):
+    server = serve()
+    with Connection(server.address) as connection:
+        connection.send(POST)
+        connection.answer()
+        connection.expect_end()
+        sent = 0
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            while sent < 64 << 20:
+                sent += connection.socket.send(b"x" * 65536)
+        assert sent < 64 << 20, "a body is read without end"
+
+
+@pytest.mark.spec("K-30", "K-34")
+def test_a_large_answer_to_a_slow_peer_is_whole(serve):
+    server = serve(content=BIG)
+    with Connection(server.address, receive_buffer=4096) as connection:
+        connection.send(GET * 2)
+        assert connection.answer().body == BIG
+        assert connection.answer().body == BIG
+
+
+@pytest.mark.spec("K-34")
+def test_a_peer_that_goes_away_within_an_answer_harms_nobody(serve):
+    server = serve(content=BIG)
+    for _ in range(20):
+        with Connection(server.address, receive_buffer=4096) as connection:
+            connection.send(GET)
+            connection.receive(100)
+    asked(server.address)
+    assert server.process.poll() is None
+
+
+@pytest.mark.spec("K-34")
+def test_five_hundred_connections_at_once(serve):
+    server = serve()
+    held = [Connection(server.address) for _ in range(500)]
+    for _ in range(2):
+        for connection in held:
+            connection.send(GET)
+        for connection in held:
+            assert connection.answer().status == 200
+    for connection in held:
+        connection.socket.close()
+
+
+@pytest.mark.spec("K-37")
+def test_the_date_goes_on_on_an_open_connection(serve):
+    with asked(serve().address) as connection:
+        began = time.monotonic()
+        seen = set()
+        while time.monotonic() - began < 2.2:
+            connection.send(GET)
+            seen.add(connection.answer().one("date"))
+            time.sleep(0.05)
+        assert 3 <= len(seen) <= 4

@@ -1,0 +1,188 @@
+"""K-18, K-19: the drain. The server is stopped while connections pile up, so that what has been sent is certain."""
+
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from runner.process import children, until
+from runner.wire import Connection
+
+GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+BIG = bytes(range(256)) * 65536
+PATIENT = ("--shutdown-timeout-seconds", "60")
+both_signals = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+
+
+def refuses(address):
+    try:
+        Connection(address).socket.close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def frozen(server):
+    server.signal(signal.SIGSTOP)
+    status = Path(f"/proc/{server.process.pid}/stat")
+    until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
+
+
+@pytest.mark.spec("K-18", "K-07")
+@both_signals
+def test_a_server_without_connections_ends_at_once(serve, number):
+    server = serve(*PATIENT)
+    server.signal(number)
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-18")
+def test_silent_connections_hold_nothing_up(serve):
+    server = serve(*PATIENT)
+    silent = [Connection(server.address) for _ in range(20)]
+    for connection in silent[:10]:
+        connection.send(GET)
+        connection.answer()
+    server.signal()
+    for connection in silent:
+        connection.expect_end()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-18")
+@both_signals
+def test_what_was_sent_is_answered(serve, number):
+    """On connections that were open and on those that wait to be accepted. An answer may be faster than the signal."""
+    server = serve(*PATIENT)
+    known = [Connection(server.address) for _ in range(10)]
+    for connection in known:
+        connection.send(GET)
+        connection.answer()
+    frozen(server)
+    new = [Connection(server.address) for _ in range(100)]
+    silent = [Connection(server.address) for _ in range(10)]
+    for connection in known + new:
+        connection.send(GET)
+    server.signal(number)
+    server.signal(signal.SIGCONT)
+    for connection in known + new:
+        answer = connection.answer()
+        assert (answer.status, answer.one("connection")) in ((200, "close"), (200, None))
+        connection.expect_end()
+    for connection in silent:
+        connection.expect_end()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-18", "K-34")
+def test_all_of_several_requests_are_answered(serve):
+    server = serve(*PATIENT)
+    connection = Connection(server.address)
+    frozen(server)
+    connection.send(GET * 3)
+    server.signal()
+    server.signal(signal.SIGCONT)
+    answers = [connection.answer() for _ in range(3)]
+    assert [answer.status for answer in answers] == [200] * 3
+    connection.expect_end()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-18", "K-34")
+def test_an_answer_during_the_drain_says_that_it_is_the_last(serve):
+    server = serve(*PATIENT)
+    begun = [Connection(server.address) for _ in range(10)]
+    for connection in begun:
+        connection.send(GET[:-2])
+    until_read(server, begun)
+    server.signal()
+    until(lambda: refuses(server.address))
+    for connection in begun:
+        connection.send(GET[-2:] + GET)
+        answer = connection.answer()
+        assert (answer.status, answer.one("connection")) == (200, "close")
+        connection.expect_end()
+    assert server.wait(10) == 0
+
+
+def until_read(server, connections):
+    """Until the server has taken the bytes from each of its sockets."""
+    ports = {f"{connection.socket.getsockname()[1]:04X}" for connection in connections}
+
+    def taken():
+        rows = [line.split() for line in Path(f"/proc/{server.process.pid}/net/tcp").read_text().splitlines()[1:]]
+        queues = [row[4].partition(":")[2] for row in rows if row[2].rpartition(":")[2] in ports]
+        return len(queues) == len(ports) and set(queues) == {"00000000"}
+
+    until(taken)
+
+
+@pytest.mark.spec("K-18")
+def test_an_answer_under_way_is_finished(serve):
+    server = serve(*PATIENT, content=BIG)
+    connection = Connection(server.address, receive_buffer=65536)
+    connection.send(GET)
+    start = connection.receive(1000)
+    server.signal()
+    until(lambda: refuses(server.address))
+    connection.pending = start
+    assert connection.answer().body == BIG
+    connection.expect_end()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-18")
+def test_it_stops_listening(serve):
+    server = serve(*PATIENT)
+    held = Connection(server.address)
+    held.send(GET[:10])
+    server.signal(signal.SIGTERM)
+    until(lambda: server.process.poll() is not None or refuses(server.address))
+    held.socket.close()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-19")
+def test_a_second_signal_ends_it_at_once(serve):
+    server = serve(*PATIENT, content=BIG)
+    held = Connection(server.address, receive_buffer=65536)
+    held.send(GET)
+    held.receive(1000)
+    server.signal()
+    until(lambda: refuses(server.address))
+    server.signal()
+    assert server.wait(10) == 1
+    assert server.stderr().splitlines()[-1] == "kcup: stopped by a second signal before the drain was over"
+
+
+@pytest.mark.spec("K-19")
+def test_what_is_still_open_is_cut_and_counted(serve):
+    server = serve("--shutdown-timeout-seconds", "1", content=BIG)
+    held = [Connection(server.address, receive_buffer=65536) for _ in range(3)]
+    for connection in held:
+        connection.send(GET)
+        connection.receive(1000)
+    began = time.monotonic()
+    server.signal()
+    assert server.wait(20) == 0
+    assert time.monotonic() - began >= 1
+    warnings = [line for line in server.stderr().splitlines() if " warn" in line.lower()]
+    assert len(warnings) == 1, server.stderr()
+    assert "3" in warnings[0].partition("warn")[2], warnings[0]
+
+
+@pytest.mark.spec("K-18", "K-13")
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="a process namespace takes root")
+@both_signals
+def test_it_drains_as_the_first_process(serve, number):
+    """The kernel gives the first process of a namespace no default for a signal."""
+    server = serve(prefix=(shutil.which("unshare"), "--pid", "--fork"))
+    with Connection(server.address) as connection:
+        connection.send(GET)
+        assert connection.answer().status == 200
+        os.kill(children(server.process.pid)[0], number)
+        connection.expect_end()
+    assert server.wait(10) == 0
