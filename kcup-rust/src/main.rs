@@ -1,20 +1,14 @@
 //! kcup puts one file on the web. This file is the order of things; SPEC.md is what they promise.
 
-mod config;
-mod content;
-mod ops;
-mod respond;
-mod server;
-
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use config::{Options, Parsed};
-use content::{Content, Settings};
-use ops::signals::Stop;
-use server::Server;
+use kcup_rust::config::{self, Options, Parsed};
+use kcup_rust::content::{self, Content, Settings};
+use kcup_rust::ops::{self, signals::Stop};
+use kcup_rust::server::{self, Server};
 
 fn main() -> ExitCode {
     match config::parse(std::env::args_os()) {

@@ -32,11 +32,7 @@ pub fn whole(text: &str, accepted: RangeInclusive<u64>) -> Checked<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
         Ok(number) if digits && accepted.contains(&number) => Ok(number),
-        _ => Err(format!(
-            "is not a whole number from {} to {}",
-            accepted.start(),
-            accepted.end()
-        )),
+        _ => Err(format!("is not a whole number from {} to {}", accepted.start(), accepted.end())),
     }
 }
 
@@ -51,18 +47,14 @@ pub fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Checked<T> {
 }
 
 pub fn address(text: &str) -> Checked<IpAddr> {
-    text.parse()
-        .map_err(|_| "is not an IPv4 or IPv6 address".into())
+    text.parse().map_err(|_| "is not an IPv4 or IPv6 address".into())
 }
 
 pub fn path(text: &str) -> Checked<String> {
     if !text.starts_with('/') {
         return Err("does not start with \"/\"".into());
     }
-    match text
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte))
-    {
+    match text.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte)) {
         true => Ok(text.into()),
         false => Err("is not a path".into()),
     }
@@ -123,16 +115,9 @@ fn after_parameter(text: &str) -> Option<&str> {
 pub fn field(text: &str) -> Checked<(HeaderName, HeaderValue)> {
     let parsed = text.split_once(':').and_then(|(name, value)| {
         let value = value.trim_matches([' ', '\t']);
-        let printable = value
-            .bytes()
-            .all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
-        let name = HeaderName::from_bytes(name.as_bytes())
-            .ok()
-            .filter(|_| is_token(name))?;
-        Some((
-            name,
-            HeaderValue::from_str(value).ok().filter(|_| printable)?,
-        ))
+        let printable = value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+        let name = HeaderName::from_bytes(name.as_bytes()).ok().filter(|_| is_token(name))?;
+        Some((name, HeaderValue::from_str(value).ok().filter(|_| printable)?))
     });
     match parsed {
         Some((name, _)) if OWN_FIELDS.contains(&name.as_str()) => {
@@ -155,14 +140,9 @@ mod tests {
 
     #[test]
     fn media_types_are_those_of_the_rfc() {
-        for good in [
-            "text/html",
-            "text/html;charset=utf-8",
-            "a/b ; c=\"d; \\\"e\" ;f=g",
-            "a/b;",
-            "a/b;;c=d",
-            "a/b ",
-        ] {
+        for good in
+            ["text/html", "text/html;charset=utf-8", "a/b ; c=\"d; \\\"e\" ;f=g", "a/b;", "a/b;;c=d", "a/b "]
+        {
             assert!(media_type(good).is_ok(), "{good}");
         }
         for bad in [

@@ -115,27 +115,20 @@ impl Given {
         };
         Ok(Options {
             file: self.file(table.file)?,
-            stdin_read_timeout: seconds(
-                "stdin-read-timeout-seconds",
-                &table.stdin_read_timeout_seconds,
-            )?,
+            stdin_read_timeout: seconds("stdin-read-timeout-seconds", &table.stdin_read_timeout_seconds)?,
             host: self.one("host", &table.host, address)?,
             port: self.one("port", &table.port, |text| whole(text, 0..=65535))? as u16,
-            max_content_bytes: self.one("max-content-bytes", &table.max_content_bytes, |text| {
-                whole(text, 1..=1 << 40)
-            })?,
+            max_content_bytes: self
+                .one("max-content-bytes", &table.max_content_bytes, |text| whole(text, 1..=1 << 40))?,
             path: self.maybe("path", &table.path, path)?,
             content_type: self.maybe("content-type", &table.content_type, media_type)?,
             headers: self.lines("header", &table.header, field)?,
             compression: self.one("compression", &table.compression, |text| {
-                one_of(
-                    text,
-                    &[("auto", Compression::Auto), ("off", Compression::Off)],
-                )
+                one_of(text, &[("auto", Compression::Auto), ("off", Compression::Off)])
             })?,
-            max_connections: self.one("max-connections", &table.max_connections, |text| {
-                whole(text, 1..=1_000_000)
-            })? as usize,
+            max_connections: self
+                .one("max-connections", &table.max_connections, |text| whole(text, 1..=1_000_000))?
+                as usize,
             header_timeout: seconds("header-timeout-seconds", &table.header_timeout_seconds)?,
             idle_timeout: seconds("idle-timeout-seconds", &table.idle_timeout_seconds)?,
             write_timeout: seconds("write-timeout-seconds", &table.write_timeout_seconds)?,
@@ -145,20 +138,12 @@ impl Given {
                 .map_or_else(granted_cpus, |number| number as usize),
             log_level: self.one("log-level", &table.log_level, |text| one_of(text, &LEVELS))?,
             log_format: self.one("log-format", &table.log_format, |text| {
-                one_of(
-                    text,
-                    &[("text", LogFormat::Text), ("json", LogFormat::Json)],
-                )
+                one_of(text, &[("text", LogFormat::Text), ("json", LogFormat::Json)])
             })?,
         })
     }
 
-    fn one<T>(
-        &self,
-        name: &str,
-        text: &str,
-        check: impl Fn(&str) -> Checked<T>,
-    ) -> Result<T, String> {
+    fn one<T>(&self, name: &str, text: &str, check: impl Fn(&str) -> Checked<T>) -> Result<T, String> {
         check(text).map_err(|wrong| self.fault(name, text.as_bytes(), &wrong))
     }
 
@@ -168,9 +153,7 @@ impl Given {
         text: &Option<String>,
         check: impl Fn(&str) -> Checked<T>,
     ) -> Result<Option<T>, String> {
-        text.as_ref()
-            .map(|text| self.one(name, text, check))
-            .transpose()
+        text.as_ref().map(|text| self.one(name, text, check)).transpose()
     }
 
     /// Each option holds one; the variable one a line.
@@ -193,8 +176,7 @@ impl Given {
 
     fn file(&self, file: Option<OsString>) -> Result<Option<PathBuf>, String> {
         if let Some(file) = &file {
-            check::filled(file.as_bytes())
-                .map_err(|wrong| self.fault("file", file.as_bytes(), &wrong))?;
+            check::filled(file.as_bytes()).map_err(|wrong| self.fault("file", file.as_bytes(), &wrong))?;
         }
         Ok(file.filter(|file| file != "-").map(PathBuf::from))
     }

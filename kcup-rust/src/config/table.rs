@@ -39,12 +39,7 @@ pub struct Table {
     pub content_type: Option<String>,
 
     /// field to add to every answer with content (repeat; variable: one a line) [default: none]
-    #[structopt(
-        long,
-        env = "HEADERS",
-        value_name = "'Name: value'",
-        number_of_values = 1
-    )]
+    #[structopt(long, env = "HEADERS", value_name = "'Name: value'", number_of_values = 1)]
     pub header: Vec<String>,
 
     /// auto or off: br and gzip variants, made once
@@ -112,18 +107,8 @@ impl Row {
 pub fn rows() -> Vec<Row> {
     let text = |text: Option<&'static OsStr>| text.and_then(OsStr::to_str);
     let row = |name, short, variable, value_name, help: &'static str, default| {
-        let (help, otherwise) = help
-            .trim_end_matches(']')
-            .split_once(" [default: ")
-            .unwrap_or((help, ""));
-        Row {
-            name,
-            short,
-            variable,
-            value_name,
-            help,
-            default: text(default).unwrap_or(otherwise),
-        }
+        let (help, otherwise) = help.trim_end_matches(']').split_once(" [default: ").unwrap_or((help, ""));
+        Row { name, short, variable, value_name, help, default: text(default).unwrap_or(otherwise) }
     };
     Table::clap()
         .p

@@ -12,9 +12,7 @@ fn parse_with(variables: &[(&str, &str)], args: &[&str]) -> Result<Parsed, Strin
 }
 
 fn parse_raw(variables: &[(&str, &str)], args: Vec<OsString>) -> Result<Parsed, String> {
-    let _alone = ENVIRONMENT
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = ENVIRONMENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     for row in table::rows() {
         std::env::remove_var(row.variable);
     }
@@ -65,13 +63,7 @@ fn defaults_are_those_of_the_contract() {
 
 #[test]
 fn a_value_follows_its_option_in_four_ways() {
-    for args in [
-        &["--port", "80"][..],
-        &["--port=80"],
-        &["-p", "80"],
-        &["-p80"],
-        &["-p=80"],
-    ] {
+    for args in [&["--port", "80"][..], &["--port=80"], &["-p", "80"], &["-p80"], &["-p=80"]] {
         assert_eq!(options(&[], args).port, 80, "{args:?}");
     }
     assert_eq!(options(&[], &["-h", "::1"]).host.to_string(), "::1");
@@ -79,10 +71,7 @@ fn a_value_follows_its_option_in_four_ways() {
     assert_eq!(options(&[], &["--file==x"]).file, Some("=x".into()));
     assert_eq!(options(&[], &["--file=--"]).file, Some("--".into()));
     assert_eq!(options(&[], &["--file=--port"]).file, Some("--port".into()));
-    assert_eq!(
-        options(&[], &["--file", "---x", "--"]).file,
-        Some("---x".into())
-    );
+    assert_eq!(options(&[], &["--file", "---x", "--"]).file, Some("---x".into()));
     assert_eq!(options(&[], &["--file=a,b"]).file, Some("a,b".into()));
 }
 
@@ -93,10 +82,7 @@ fn an_option_beats_its_variable_and_an_empty_variable_is_unset() {
     assert_eq!(options(&[("PORT", "")], &[]).port, 5000);
     assert_eq!(options(&[("FILE", "")], &[]).file, None);
     assert_eq!(options(&[("FILE", "x")], &["-f", "-"]).file, None);
-    assert_eq!(
-        options(&[("SERVE_PATH", "/x")], &[]).path.as_deref(),
-        Some("/x")
-    );
+    assert_eq!(options(&[("SERVE_PATH", "/x")], &[]).path.as_deref(), Some("/x"));
     assert_eq!(options(&[("PORT", "x")], &["-p1"]).port, 1);
 }
 
@@ -104,21 +90,11 @@ fn an_option_beats_its_variable_and_an_empty_variable_is_unset() {
 fn the_last_of_an_option_given_twice_wins_except_header() {
     assert_eq!(options(&[], &["-p1", "--port=2", "-p", "3"]).port, 3);
     assert_eq!(options(&[], &["--port=x", "--port=2"]).port, 2);
-    let fields = options(
-        &[("HEADERS", "Z: 9")],
-        &[
-            "--header",
-            "B: 1, 2",
-            "--header=a:  x\ty ",
-            "--header",
-            "B:",
-        ],
-    )
-    .headers;
-    let fields: Vec<_> = fields
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
-        .collect();
+    let fields =
+        options(&[("HEADERS", "Z: 9")], &["--header", "B: 1, 2", "--header=a:  x\ty ", "--header", "B:"])
+            .headers;
+    let fields: Vec<_> =
+        fields.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
     assert_eq!(fields, [("b", "1, 2"), ("a", "x\ty"), ("b", "")]);
 }
 
@@ -136,77 +112,38 @@ fn every_row_names_itself_when_its_value_is_bad() {
     let bad = "\u{7f}";
     for row in table::rows().iter().filter(|row| row.name != "file") {
         let by_option = fault(&[&format!("--{}={bad}", row.name)]);
-        assert!(
-            by_option.starts_with(&format!("--{}: \"\\x7f\" ", row.name)),
-            "{by_option}"
-        );
+        assert!(by_option.starts_with(&format!("--{}: \"\\x7f\" ", row.name)), "{by_option}");
         let by_variable = parse_with(&[(row.variable, bad)], &[]).unwrap_err();
-        assert!(
-            by_variable.starts_with(&format!("{}: \"\\x7f\" ", row.variable)),
-            "{by_variable}"
-        );
-        assert_eq!(
-            fault(&[&format!("--{}", row.name)]),
-            format!("--{} needs a value", row.name)
-        );
+        assert!(by_variable.starts_with(&format!("{}: \"\\x7f\" ", row.variable)), "{by_variable}");
+        assert_eq!(fault(&[&format!("--{}", row.name)]), format!("--{} needs a value", row.name));
     }
 }
 
 #[test]
 fn faults_are_worded_as_promised() {
     for (args, want) in [
-        (
-            &["--port", "70000"][..],
-            "--port: \"70000\" is not a whole number from 0 to 65535",
-        ),
-        (
-            &["-p", ""],
-            "--port: \"\" is not a whole number from 0 to 65535",
-        ),
-        (
-            &["--port=+5"],
-            "--port: \"+5\" is not a whole number from 0 to 65535",
-        ),
+        (&["--port", "70000"][..], "--port: \"70000\" is not a whole number from 0 to 65535"),
+        (&["-p", ""], "--port: \"\" is not a whole number from 0 to 65535"),
+        (&["--port=+5"], "--port: \"+5\" is not a whole number from 0 to 65535"),
         (
             &["--port=99999999999999999999999"],
             "--port: \"99999999999999999999999\" is not a whole number from 0 to 65535",
         ),
-        (
-            &["--threads=0"],
-            "--threads: \"0\" is not a whole number from 1 to 1024",
-        ),
+        (&["--threads=0"], "--threads: \"0\" is not a whole number from 1 to 1024"),
         (
             &["--max-content-bytes=0"],
             "--max-content-bytes: \"0\" is not a whole number from 1 to 1099511627776",
         ),
         (&["--file="], "--file: \"\" is empty"),
-        (
-            &["-h", "localhost"],
-            "--host: \"localhost\" is not an IPv4 or IPv6 address",
-        ),
+        (&["-h", "localhost"], "--host: \"localhost\" is not an IPv4 or IPv6 address"),
         (&["--path", "x"], "--path: \"x\" does not start with \"/\""),
         (&["--path", "/a?b"], "--path: \"/a?b\" is not a path"),
-        (
-            &["--content-type", "text"],
-            "--content-type: \"text\" is not a media type",
-        ),
+        (&["--content-type", "text"], "--content-type: \"text\" is not a media type"),
         (&["--header", "x"], "--header: \"x\" is not \"Name: value\""),
-        (
-            &["--header", "Date: x"],
-            "--header: \"Date: x\" sets a field that kcup sets itself",
-        ),
-        (
-            &["--compression", "gzip"],
-            "--compression: \"gzip\" is not one of auto, off",
-        ),
-        (
-            &["--log-level", "Info"],
-            "--log-level: \"Info\" is not one of error, warn, info, debug, trace",
-        ),
-        (
-            &["--log-format", "a\nb"],
-            "--log-format: \"a\\nb\" is not one of text, json",
-        ),
+        (&["--header", "Date: x"], "--header: \"Date: x\" sets a field that kcup sets itself"),
+        (&["--compression", "gzip"], "--compression: \"gzip\" is not one of auto, off"),
+        (&["--log-level", "Info"], "--log-level: \"Info\" is not one of error, warn, info, debug, trace"),
+        (&["--log-format", "a\nb"], "--log-format: \"a\\nb\" is not one of text, json"),
     ] {
         assert_eq!(fault(args), want);
     }
@@ -219,12 +156,9 @@ fn bytes_that_are_not_utf8_are_a_file_or_a_fault() {
         Ok(Parsed::Serve(options)) => assert_eq!(options.file, Some(raw(b"\xff").into())),
         other => panic!("{other:?}"),
     }
-    for args in [
-        vec![raw(b"--\xff")],
-        vec![raw(b"-\xff")],
-        vec![raw(b"\xff")],
-        vec!["--x".into(), raw(b"\xff")],
-    ] {
+    for args in
+        [vec![raw(b"--\xff")], vec![raw(b"-\xff")], vec![raw(b"\xff")], vec!["--x".into(), raw(b"\xff")]]
+    {
         assert!(parse_raw(&[], args).is_err());
     }
     let fault = parse_raw(&[], vec![raw(b"--path=/\xff")]).unwrap_err();
@@ -236,15 +170,10 @@ fn help_names_every_row_and_beats_what_follows() {
     let help = printed(&["--help", "--x"]);
     for row in table::rows() {
         let line = format!("[variable: {}, default: {}]", row.variable, row.default);
-        assert!(
-            !row.default.is_empty() && help.contains(&format!("--{} {}", row.name, row.value_name))
-        );
+        assert!(!row.default.is_empty() && help.contains(&format!("--{} {}", row.name, row.value_name)));
         assert!(help.contains(&line), "{line}");
     }
     assert_eq!(table::rows().len(), 17);
     assert!(help.contains("  -h, --host ADDR\n"));
-    assert_eq!(
-        printed(&["--version"]),
-        format!("kcup {} (rust)\n", env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(printed(&["--version"]), format!("kcup {} (rust)\n", env!("CARGO_PKG_VERSION")));
 }

@@ -69,10 +69,7 @@ fn split(argument: &OsStr) -> (&[u8], Option<&[u8]>) {
             None => (bytes, None),
         };
     }
-    let letter = bytes[1..]
-        .utf8_chunks()
-        .next()
-        .and_then(|chunk| chunk.valid().chars().next());
+    let letter = bytes[1..].utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
     let (name, value) = bytes.split_at(1 + letter.map_or(1, char::len_utf8));
     match value {
         [] => (name, None),
@@ -81,10 +78,7 @@ fn split(argument: &OsStr) -> (&[u8], Option<&[u8]>) {
 }
 
 fn unexpected(argument: &OsStr) -> String {
-    format!(
-        "unexpected argument {} (see kcup --help)",
-        quoted(argument.as_bytes())
-    )
+    format!("unexpected argument {} (see kcup --help)", quoted(argument.as_bytes()))
 }
 
 /// What remains when the library finds fault with a line that `arrange` let through: no such line is known.
@@ -102,9 +96,7 @@ pub fn quoted(bytes: &[u8]) -> String {
                 '\n' => text.push_str("\\n"),
                 '\r' => text.push_str("\\r"),
                 '\t' => text.push_str("\\t"),
-                control if control.is_ascii_control() => {
-                    _ = write!(text, "\\x{:02x}", u32::from(control))
-                }
+                control if control.is_ascii_control() => _ = write!(text, "\\x{:02x}", u32::from(control)),
                 other => text.push(other),
             }
         }
@@ -118,22 +110,13 @@ pub fn quoted(bytes: &[u8]) -> String {
 
 /// `--help`, generated from the table alone.
 pub fn help(rows: &[Row]) -> String {
-    let mut text =
-        String::from("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n\nOptions:\n");
+    let mut text = String::from("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n\nOptions:\n");
     for row in rows {
-        let short = row
-            .short
-            .map_or("    ".into(), |short| format!("-{short}, "));
+        let short = row.short.map_or("    ".into(), |short| format!("-{short}, "));
         _ = writeln!(text, "  {short}--{} {}", row.name, row.value_name);
-        _ = writeln!(
-            text,
-            "          {} [variable: {}, default: {}]",
-            row.help, row.variable, row.default
-        );
+        _ = writeln!(text, "          {} [variable: {}, default: {}]", row.help, row.variable, row.default);
     }
-    text.push_str(
-        "      --help\n          print this\n      --version\n          print the version\n",
-    );
+    text.push_str("      --help\n          print this\n      --version\n          print the version\n");
     text
 }
 
@@ -149,10 +132,7 @@ mod tests {
             (&["--x=1"], "unknown option \"--x\" (see kcup --help)"),
             (&["-V"], "unknown option \"-V\" (see kcup --help)"),
             (&["-éa"], "unknown option \"-é\" (see kcup --help)"),
-            (
-                &["--por", "1"],
-                "unknown option \"--por\" (see kcup --help)",
-            ),
+            (&["--por", "1"], "unknown option \"--por\" (see kcup --help)"),
             (&["--port"], "--port needs a value"),
             (&["-p", "-1"], "--port needs a value"),
             (&["-f", "--port", "1"], "--file needs a value"),
@@ -160,14 +140,8 @@ mod tests {
             (&["--help=x"], "--help takes no value"),
             (&["x"], "unexpected argument \"x\" (see kcup --help)"),
             (&["-"], "unexpected argument \"-\" (see kcup --help)"),
-            (
-                &["---port", "1"],
-                "unexpected argument \"---port\" (see kcup --help)",
-            ),
-            (
-                &["--", "--port"],
-                "unexpected argument \"--port\" (see kcup --help)",
-            ),
+            (&["---port", "1"], "unexpected argument \"---port\" (see kcup --help)"),
+            (&["--", "--port"], "unexpected argument \"--port\" (see kcup --help)"),
             (&["help"], "unexpected argument \"help\" (see kcup --help)"),
         ] {
             match arrange(args.iter().map(OsString::from), &rows()) {

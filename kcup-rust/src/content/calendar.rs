@@ -4,9 +4,8 @@ use std::fmt;
 
 const DAY: i64 = 86400;
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-pub const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+pub const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// A second, broken down. Earlier ones compare as less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,11 +27,7 @@ impl Moment {
         let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
         let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let from_march = (5 * of_year + 2) / 153;
-        let month = if from_march < 10 {
-            from_march + 3
-        } else {
-            from_march - 9
-        };
+        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
         Moment {
             year: year_of_era + era * 400 + i64::from(month <= 2),
             month,
@@ -65,16 +60,11 @@ pub struct HttpDate(pub Moment);
 
 impl fmt::Display for HttpDate {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Moment {
-            year, month, day, ..
-        } = self.0;
+        let Moment { year, month, day, .. } = self.0;
         let weekday = WEEKDAYS[(self.0.seconds().div_euclid(DAY) + 4).rem_euclid(7) as usize];
         let month = MONTHS[month as usize - 1];
         let (hour, minute, second) = self.0.clock();
-        write!(
-            out,
-            "{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT"
-        )
+        write!(out, "{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT")
     }
 }
 
@@ -83,14 +73,9 @@ pub struct Timestamp(pub Moment);
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Moment {
-            year, month, day, ..
-        } = self.0;
+        let Moment { year, month, day, .. } = self.0;
         let (hour, minute, second) = self.0.clock();
-        write!(
-            out,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
-        )
+        write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
     }
 }
 
@@ -101,20 +86,10 @@ mod tests {
 
     #[test]
     fn days_that_do_not_exist_do_not() {
-        let day = |year, month, day| Moment {
-            year,
-            month,
-            day,
-            second: 0,
-        };
+        let day = |year, month, day| Moment { year, month, day, second: 0 };
         assert!(day(2000, 2, 29).exists() && day(2024, 2, 29).exists() && day(0, 2, 29).exists());
-        for (year, month, date) in [
-            (1900, 2, 29),
-            (2023, 2, 29),
-            (2023, 4, 31),
-            (2023, 1, 0),
-            (2023, 12, 32),
-        ] {
+        for (year, month, date) in [(1900, 2, 29), (2023, 2, 29), (2023, 4, 31), (2023, 1, 0), (2023, 12, 32)]
+        {
             assert!(!day(year, month, date).exists(), "{year}-{month}-{date}");
         }
     }

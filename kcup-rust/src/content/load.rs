@@ -47,10 +47,7 @@ fn read(options: &Options) -> Result<Loaded, String> {
         return Err("it is empty".into());
     }
     let now = SystemTime::now();
-    Ok(Loaded {
-        modified: source.modified.map_or(now, |modified| modified.min(now)),
-        bytes: bytes.into(),
-    })
+    Ok(Loaded { modified: source.modified.map_or(now, |modified| modified.min(now)), bytes: bytes.into() })
 }
 
 struct Source {
@@ -65,10 +62,9 @@ impl Source {
     fn open(file: Option<&Path>) -> io::Result<Source> {
         let from = match file {
             // Without waiting for a FIFO's writer: `wait` does that, and gives up in time.
-            Some(file) => OpenOptions::new()
-                .read(true)
-                .custom_flags(OFlags::NONBLOCK.bits() as i32)
-                .open(file)?,
+            Some(file) => {
+                OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(file)?
+            }
             None => File::from(io::stdin().as_fd().try_clone_to_owned()?),
         };
         let metadata = from.metadata()?;
@@ -78,10 +74,7 @@ impl Source {
         let regular = metadata.is_file();
         Ok(Source {
             from,
-            modified: metadata
-                .modified()
-                .ok()
-                .filter(|_| regular && file.is_some()),
+            modified: metadata.modified().ok().filter(|_| regular && file.is_some()),
             size: regular.then_some(metadata.len()),
         })
     }
@@ -95,10 +88,7 @@ impl Source {
         let started = Instant::now();
         let mut bytes = Vec::new();
         // One more than the size, so that the end is seen without growing.
-        make_room(
-            &mut bytes,
-            self.size.map_or(FIRST_ROOM, |size| size as usize + 1),
-        )?;
+        make_room(&mut bytes, self.size.map_or(FIRST_ROOM, |size| size as usize + 1))?;
         loop {
             if self.size.is_none() {
                 self.wait(started, options.stdin_read_timeout)?;
@@ -144,9 +134,7 @@ impl Source {
 
 /// Content may be larger than what memory there is, which is not worth an abort.
 fn make_room(bytes: &mut Vec<u8>, more: usize) -> Result<(), String> {
-    bytes
-        .try_reserve(more)
-        .map_err(|_| "there is not enough memory for it".into())
+    bytes.try_reserve(more).map_err(|_| "there is not enough memory for it".into())
 }
 
 fn worded(error: &io::Error) -> String {

@@ -47,11 +47,7 @@ const TYPES: [(&str, &str); 41] = [
 
 /// The media type by the file's name, else by its bytes. `utf8` is whether the bytes are valid UTF-8.
 pub fn media_type(file_name: Option<&str>, utf8: bool) -> String {
-    let by_bytes = if utf8 {
-        "text/plain"
-    } else {
-        "application/octet-stream"
-    };
+    let by_bytes = if utf8 { "text/plain" } else { "application/octet-stream" };
     let name = file_name.and_then(by_name).unwrap_or(by_bytes);
     match utf8 && is_textual(name) {
         true => format!("{name}; charset=utf-8"),
@@ -61,9 +57,7 @@ pub fn media_type(file_name: Option<&str>, utf8: bool) -> String {
 
 fn by_name(file_name: &str) -> Option<&'static str> {
     let (_, extension) = file_name.rsplit_once('.')?;
-    let known = TYPES
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(extension))?;
+    let known = TYPES.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension))?;
     Some(known.1)
 }
 
@@ -74,12 +68,7 @@ pub fn is_textual(media_type: &str) -> bool {
     essence.starts_with("text/")
         || essence.ends_with("+json")
         || essence.ends_with("+xml")
-        || [
-            "application/json",
-            "application/javascript",
-            "application/xml",
-        ]
-        .contains(&essence.as_str())
+        || ["application/json", "application/javascript", "application/xml"].contains(&essence.as_str())
 }
 
 #[cfg(test)]
@@ -100,38 +89,22 @@ mod tests {
 
     #[test]
     fn the_table_is_the_one_that_both_programs_have() {
-        let path = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../conformance/vectors/media_types.toml"
-        );
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/media_types.toml");
         let vectors: Vectors = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let theirs = vectors
-            .r#type
-            .iter()
-            .map(|row| (row.extension.as_str(), row.r#type.as_str()));
+        let theirs = vectors.r#type.iter().map(|row| (row.extension.as_str(), row.r#type.as_str()));
         assert!(theirs.eq(TYPES));
         for row in &vectors.r#type {
             assert_eq!(is_textual(&row.r#type), row.textual, "{}", row.r#type);
             let upper = format!("a.b.{}", row.extension.to_uppercase());
             let charset = if row.textual { "; charset=utf-8" } else { "" };
-            assert_eq!(
-                media_type(Some(&upper), true),
-                format!("{}{charset}", row.r#type)
-            );
+            assert_eq!(media_type(Some(&upper), true), format!("{}{charset}", row.r#type));
             assert_eq!(media_type(Some(&upper), false), row.r#type);
         }
     }
 
     #[test]
     fn what_has_no_known_name_is_told_by_its_bytes() {
-        for name in [
-            None,
-            Some("x"),
-            Some("html"),
-            Some("x."),
-            Some("x.unknown"),
-            Some("x.html.unknown"),
-        ] {
+        for name in [None, Some("x"), Some("html"), Some("x."), Some("x.unknown"), Some("x.html.unknown")] {
             assert_eq!(media_type(name, true), "text/plain; charset=utf-8");
             assert_eq!(media_type(name, false), "application/octet-stream");
         }
@@ -140,11 +113,7 @@ mod tests {
 
     #[test]
     fn parameters_and_letter_case_do_not_make_text() {
-        assert!(
-            is_textual("Application/JSON ;a=b")
-                && is_textual("image/svg+xml")
-                && is_textual("a/b+JSON")
-        );
+        assert!(is_textual("Application/JSON ;a=b") && is_textual("image/svg+xml") && is_textual("a/b+JSON"));
         assert!(!is_textual("application/jsonx") && !is_textual("image/png;a=text/html"));
     }
 }

@@ -6,6 +6,7 @@ pub mod calendar;
 mod compress;
 mod load;
 mod media_type;
+mod render;
 
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,9 +16,10 @@ use hyper::header::{HeaderName, HeaderValue, VARY};
 use sha2::{Digest, Sha256};
 
 use crate::config::{Compression, Options};
-use calendar::{HttpDate, Moment};
+use render::Common;
 
 pub use load::{load, Loaded};
+pub use render::Block;
 
 /// The lengths of content that has variants: a rule that does not depend on the compressor, so that the twins agree (K-45).
 const COMPRESSED: RangeInclusive<usize> = 1024..=1_048_576;
@@ -46,20 +48,16 @@ impl From<&Options> for Settings {
     }
 }
 
-/// The content with every field that an answer may carry, rendered.
+/// The content, and every head that an answer with it may have, rendered.
 #[derive(Debug)]
 pub struct Content {
     pub identity: Representation,
     pub br: Option<Representation>,
     pub gzip: Option<Representation>,
-    pub content_type: HeaderValue,
+    /// What a 206 is made of, around its numbers.
+    pub part: Part,
     /// Seconds since 1970.
     pub modified: i64,
-    /// `modified` as a field has it.
-    pub last_modified: HeaderValue,
-    pub vary: Option<HeaderValue>,
-    /// The fields of `--header` without `vary`.
-    pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The only path served; `None` is any path.
     pub path: Option<String>,
 }
@@ -68,15 +66,24 @@ pub struct Content {
 #[derive(Debug)]
 pub struct Representation {
     pub body: Bytes,
-    /// The body's, in decimal.
-    pub length: HeaderValue,
-    /// `None` is identity.
-    pub coding: Option<HeaderValue>,
-    pub tag: HeaderValue,
+    pub tag: String,
+    /// The head of a 200, up to `date`.
+    pub ok: Block,
+    /// The head of a 304, up to `date`.
+    pub not_modified: Block,
+}
+
+/// The head of a 206.
+#[derive(Debug)]
+pub struct Part {
+    /// Up to `content-length`.
+    pub start: Vec<u8>,
+    /// From behind `content-range` up to `date`.
+    pub rest: Block,
 }
 
 impl Content {
-    /// Hashes, classifies and compresses `bytes`, which must not be empty.
+    /// Hashes, classifies, compresses and renders `bytes`, which must not be empty.
     pub fn new(bytes: Bytes, last_modified: SystemTime, settings: &Settings) -> Content {
         let media_type = || {
             let utf8 = std::str::from_utf8(&bytes).is_ok();
@@ -86,46 +93,43 @@ impl Content {
         let has_variants = settings.compression == Compression::Auto
             && COMPRESSED.contains(&bytes.len())
             && content_type.to_str().is_ok_and(media_type::is_textual);
-        let digits = digits(&bytes);
-        let variant = |coding: &'static str, body: Vec<u8>| {
-            let tag = format!("W/\"{digits}-{coding}\"");
-            Representation::new(body.into(), Some(HeaderValue::from_static(coding)), tag)
+        let common = Common {
+            content_type: content_type.as_bytes().to_vec(),
+            modified: seconds(last_modified),
+            vary_and_headers: vary_and_headers(has_variants, &settings.headers),
         };
-        let modified = seconds(last_modified);
+        let digits = digits(&bytes);
+        let variant = |coding: &str, body: Vec<u8>| {
+            let tag = format!("W/\"{digits}-{coding}\"");
+            Representation::new(body.into(), Some(coding), tag, &common)
+        };
+        let br = has_variants.then(|| variant("br", compress::brotli(&bytes)));
+        let gzip = has_variants.then(|| variant("gzip", compress::gzip(&bytes)));
+        let tag = format!("\"{digits}\"");
         Content {
-            br: has_variants.then(|| variant("br", compress::brotli(&bytes))),
-            gzip: has_variants.then(|| variant("gzip", compress::gzip(&bytes))),
-            content_type,
-            modified,
-            last_modified: visible(HttpDate(Moment::at(modified)).to_string()),
-            vary: vary(has_variants, &settings.headers),
-            headers: settings
-                .headers
-                .iter()
-                .filter(|(name, _)| name != VARY)
-                .cloned()
-                .collect(),
+            part: Part { start: common.part_start(), rest: common.part_rest(&tag) },
+            identity: Representation::new(bytes, None, tag, &common),
+            br,
+            gzip,
+            modified: common.modified,
             path: settings.path.clone(),
-            identity: Representation::new(bytes, None, format!("\"{digits}\"")),
         }
     }
 
     /// The bytes that are held in memory for it.
     pub fn size(&self) -> u64 {
         let all = [Some(&self.identity), self.br.as_ref(), self.gzip.as_ref()];
-        all.into_iter()
-            .flatten()
-            .map(|one| one.body.len() as u64)
-            .sum()
+        let sizes = all.into_iter().flatten().map(|one| one.body.len() as u64);
+        sizes.sum()
     }
 }
 
 impl Representation {
-    fn new(body: Bytes, coding: Option<HeaderValue>, tag: String) -> Representation {
+    fn new(body: Bytes, coding: Option<&str>, tag: String, common: &Common) -> Representation {
         Representation {
-            length: HeaderValue::from(body.len()),
-            tag: visible(tag),
-            coding,
+            ok: common.ok(body.len(), coding, &tag),
+            not_modified: common.not_modified(&tag),
+            tag,
             body,
         }
     }
@@ -133,23 +137,23 @@ impl Representation {
 
 /// Of the SHA-256 the first 32 hexadecimal digits.
 fn digits(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(bytes)[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Ours, and those of `--header` behind it.
-fn vary(has_variants: bool, headers: &[(HeaderName, HeaderValue)]) -> Option<HeaderValue> {
-    let ours = has_variants.then_some("accept-encoding");
+/// `vary`, ours and that of `--header` behind it, then the other fields of `--header`.
+fn vary_and_headers(has_variants: bool, headers: &[(HeaderName, HeaderValue)]) -> Vec<u8> {
+    let ours = has_variants.then_some(&b"accept-encoding"[..]);
     let theirs = headers.iter().filter(|(name, _)| name == VARY);
-    let theirs = theirs.filter_map(|(_, value)| value.to_str().ok());
-    let all: Vec<_> = ours
-        .into_iter()
-        .chain(theirs)
-        .filter(|value| !value.is_empty())
-        .collect();
-    (!all.is_empty()).then(|| visible(all.join(", ")))
+    let theirs = theirs.map(|(_, value)| value.as_bytes());
+    let vary: Vec<_> = ours.into_iter().chain(theirs).filter(|value| !value.is_empty()).collect();
+    let mut lines = Vec::new();
+    if !vary.is_empty() {
+        render::line(&mut lines, "vary", vary.join(&b", "[..]));
+    }
+    for (name, value) in headers.iter().filter(|(name, _)| name != VARY) {
+        render::line(&mut lines, name.as_str(), value);
+    }
+    lines
 }
 
 /// Rounded down, and within the years that a field can say.

@@ -27,31 +27,24 @@ impl Block {
 pub struct Common {
     pub content_type: Vec<u8>,
     pub modified: i64,
-    /// From `accept-ranges` on, which a 304 leaves out.
+    /// Whole field lines, which follow `accept-ranges`.
     pub vary_and_headers: Vec<u8>,
-}
-
-/// What tells one representation from another.
-pub struct Own<'a> {
-    pub length: usize,
-    pub coding: Option<&'a str>,
-    pub tag: &'a str,
 }
 
 impl Common {
     /// A 200, up to `date`.
-    pub fn ok(&self, own: &Own) -> Block {
+    pub fn ok(&self, length: usize, coding: Option<&str>, tag: &str) -> Block {
         let mut start = self.start("200 OK");
-        line(&mut start, "content-length", own.length.to_string());
-        if let Some(coding) = own.coding {
+        line(&mut start, "content-length", length.to_string());
+        if let Some(coding) = coding {
             line(&mut start, "content-encoding", coding);
         }
-        self.block(start, own.tag, true)
+        self.block(start, tag, true)
     }
 
     /// A 304, up to `date`.
-    pub fn not_modified(&self, own: &Own) -> Block {
-        self.block(b"HTTP/1.1 304 Not Modified\r\n".to_vec(), own.tag, false)
+    pub fn not_modified(&self, tag: &str) -> Block {
+        self.block(b"HTTP/1.1 304 Not Modified\r\n".to_vec(), tag, false)
     }
 
     /// A 206, up to `content-length`.
@@ -60,8 +53,8 @@ impl Common {
     }
 
     /// A 206, from behind `content-range` up to `date`.
-    pub fn part_rest(&self, own: &Own) -> Block {
-        self.block(Vec::new(), own.tag, true)
+    pub fn part_rest(&self, tag: &str) -> Block {
+        self.block(Vec::new(), tag, true)
     }
 
     fn start(&self, status: &str) -> Vec<u8> {
@@ -72,20 +65,14 @@ impl Common {
 
     fn block(&self, mut bytes: Vec<u8>, tag: &str, accepts_ranges: bool) -> Block {
         line(&mut bytes, "etag", tag);
-        line(
-            &mut bytes,
-            "last-modified",
-            HttpDate(Moment::at(self.modified)).to_string(),
-        );
+        let modified = HttpDate(Moment::at(self.modified)).to_string();
+        line(&mut bytes, "last-modified", &modified);
         let end = bytes.len() - b"\r\n".len();
         if accepts_ranges {
             line(&mut bytes, "accept-ranges", "bytes");
         }
         bytes.extend_from_slice(&self.vary_and_headers);
-        Block {
-            bytes,
-            date: end - HttpDate::LENGTH..end,
-        }
+        Block { bytes, date: end - modified.len()..end }
     }
 }
 

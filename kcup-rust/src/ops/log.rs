@@ -1,9 +1,135 @@
-//! Diagnostics on standard error: one event a line, text or JSON (K-20).
+//! Diagnostics on standard error: one event a line, text or JSON (K-20). Sibling: kcup-go/ops/log.go.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use env_logger::{Builder, Target};
+use log::{Level, LevelFilter, Record};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
 use crate::config::LogFormat;
+use crate::content::calendar::{Moment, Timestamp};
+
+/// A pipe that can be written to takes this much without blocking (PIPE_BUF).
+const LONGEST_LINE: usize = 4096;
 
 /// Sends what `log`'s macros say to standard error. Call it once.
-pub fn init(level: log::LevelFilter, format: LogFormat) {
-    let _ = (level, format);
-    todo!()
+pub fn init(level: LevelFilter, format: LogFormat) {
+    Builder::new()
+        .filter_level(level)
+        .format(move |out, record| out.write_all(line(record, SystemTime::now(), format).as_bytes()))
+        .target(Target::Pipe(Box::new(Impatient)))
+        .init();
+}
+
+/// Standard error, but what it cannot take at once is lost: nobody who reads it may delay serving.
+struct Impatient;
+
+impl Write for Impatient {
+    /// `line` is whole, since env_logger writes each event at once.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let error = io::stderr();
+        let mut ready = [PollFd::new(&error, PollFlags::OUT)];
+        if poll(&mut ready, Some(&Timespec::default())) == Ok(1) {
+            // A closed standard error is an error here, and of no interest.
+            _ = rustix::io::write(&error, &line[..line.len().min(LONGEST_LINE)]);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn line(record: &Record, now: SystemTime, format: LogFormat) -> String {
+    let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let time = Timestamp(Moment::at(seconds as i64));
+    let message = escaped(&record.args().to_string(), format);
+    match format {
+        LogFormat::Text => format!("{time} {} {message}\n", record.level()),
+        LogFormat::Json => {
+            let level = lower_case(record.level());
+            format!("{{\"time\":\"{time}\",\"level\":\"{level}\",\"msg\":\"{message}\"}}\n")
+        }
+    }
+}
+
+fn lower_case(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warn => "warn",
+        Level::Info => "info",
+        Level::Debug => "debug",
+        Level::Trace => "trace",
+    }
+}
+
+/// On one line, and short enough for one write whatever surrounds it. In JSON as RFC 8259 section 7 asks.
+fn escaped(message: &str, format: LogFormat) -> String {
+    let mut text = String::with_capacity(message.len());
+    for char in message.chars() {
+        if text.len() > LONGEST_LINE - 128 {
+            text.push_str("...");
+            break;
+        }
+        match char {
+            '"' | '\\' if format == LogFormat::Json => text.extend(['\\', char]),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            control if control.is_control() => _ = write!(text, "\\u{:04x}", u32::from(control)),
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn logged(message: &str, level: Level, format: LogFormat) -> String {
+        let now = UNIX_EPOCH + Duration::from_secs(1_795_244_400);
+        line(&Record::builder().level(level).args(format_args!("{message}")).build(), now, format)
+    }
+
+    #[test]
+    fn an_event_is_one_line() {
+        assert_eq!(
+            logged("a \"b\"\nc\u{1b}\\", Level::Info, LogFormat::Text),
+            "2026-11-21T07:00:00Z INFO a \"b\"\\nc\\u001b\\\n"
+        );
+        assert_eq!(
+            logged("a \"b\"\nc\u{1b}\\", Level::Warn, LogFormat::Json),
+            "{\"time\":\"2026-11-21T07:00:00Z\",\"level\":\"warn\",\"msg\":\"a \\\"b\\\"\\nc\\u001b\\\\\"}\n"
+        );
+    }
+
+    #[test]
+    fn a_long_event_fits_one_write() {
+        for message in ["x".repeat(10_000), "\u{1}".repeat(10_000), "é\"".repeat(10_000)] {
+            for format in [LogFormat::Text, LogFormat::Json] {
+                let line = logged(&message, Level::Error, format);
+                assert!(line.len() <= LONGEST_LINE && line.ends_with('\n'), "{}", line.len());
+            }
+        }
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Value {
+        msg: String,
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn json_is_read_as_it_was_said(message in "[\\PC\\x00-\\x1f\\x7f-\\x9f\"\\\\]{0,200}") {
+            let line = logged(&message, Level::Info, LogFormat::Json);
+            proptest::prop_assert_eq!(line.lines().count(), 1);
+            let value: Value = serde_json::from_str(&line).unwrap();
+            proptest::prop_assert_eq!(value.msg, message);
+        }
+    }
 }

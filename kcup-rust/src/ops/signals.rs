@@ -13,10 +13,7 @@ pub struct Stop {
 impl Stop {
     /// Call it inside a tokio runtime.
     pub fn new() -> io::Result<Stop> {
-        Ok(Stop {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+        Ok(Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
     /// Waits for the next of them.

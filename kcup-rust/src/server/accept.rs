@@ -52,13 +52,7 @@ impl Acceptor {
     ) -> io::Result<Acceptor> {
         // SAFETY: a `TcpListener` keeps its descriptor, the same one, until it is dropped.
         let listener = unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }?;
-        Ok(Acceptor {
-            listener,
-            posts,
-            room,
-            max_connections,
-            complained: None,
-        })
+        Ok(Acceptor { listener, posts, room, max_connections, complained: None })
     }
 
     /// Accepts for ever. Dropping the future between two connections loses none.
@@ -104,10 +98,7 @@ impl Acceptor {
         let worker = replaced.or_else(|| Some(self.posts.iter().enumerate().min_by_key(fewest)?.0));
         let post = &self.posts[worker.expect("there is a worker")];
         post.status.handed();
-        post.send(Mail::Connection {
-            socket,
-            replace: replaced.is_some(),
-        });
+        post.send(Mail::Connection { socket, replace: replaced.is_some() });
     }
 
     async fn rest(&mut self, error: &io::Error) {

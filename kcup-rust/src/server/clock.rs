@@ -2,38 +2,29 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use hyper::header::HeaderValue;
-
 use super::phases::{Tick, TICKS};
+use crate::respond::Now;
 
 pub struct Clock {
     start: Instant,
     tick: Tick,
-    unix: u64,
-    date: HeaderValue,
+    now: Now,
 }
 
 impl Clock {
     /// `start` is the same for all workers, so that their ticks can be compared.
     pub fn new(start: Instant) -> Clock {
-        let now = unix_now();
-        let mut clock = Clock {
-            start,
-            tick: 0,
-            unix: now,
-            date: date(now),
-        };
+        let mut clock = Clock { start, tick: 0, now: Now::new(unix_now()) };
         clock.update();
         clock
     }
 
     pub fn update(&mut self) {
         self.tick = (self.start.elapsed().as_millis() * u128::from(TICKS) / 1000) as Tick;
-        let now = unix_now();
+        let unix = unix_now();
         // Compared for inequality: a clock that was set back must not freeze the date.
-        if now != self.unix {
-            self.unix = now;
-            self.date = date(now);
+        if unix != self.now.unix {
+            self.now = Now::new(unix);
         }
     }
 
@@ -42,24 +33,13 @@ impl Clock {
         self.tick
     }
 
-    /// Seconds since 1970.
-    pub fn unix(&self) -> u64 {
-        self.unix
-    }
-
-    /// [`Clock::unix`] as RFC 9110 section 5.6.7 writes it.
-    pub fn date(&self) -> &HeaderValue {
-        &self.date
+    /// The wall clock's second.
+    pub fn now(&self) -> &Now {
+        &self.now
     }
 }
 
-fn unix_now() -> u64 {
+fn unix_now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
-}
-
-fn date(unix: u64) -> HeaderValue {
-    // 253402300799 is the end of the year 9999, the last that the format can say.
-    let time = UNIX_EPOCH + std::time::Duration::from_secs(unix.min(253_402_300_799));
-    HeaderValue::try_from(httpdate::fmt_http_date(time)).expect("a date is visible ASCII")
+    since.map_or(0, |since| since.as_secs() as i64)
 }

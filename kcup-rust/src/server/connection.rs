@@ -11,6 +11,7 @@ use super::codec::{Answer, Codec};
 use super::guard::{Guard, Verdict};
 use super::outgoing::{Outgoing, Written};
 use super::phases::{Phase, Tick};
+use super::sys;
 
 /// How many bytes a closing connection may still send before it is cut (SPEC K-72).
 const LINGER_BYTES: usize = 65536;
@@ -184,14 +185,12 @@ impl Connection {
                 Verdict::Complete(facts) => {
                     let head = &input[facts.skip..facts.length];
                     input = &input[facts.length..];
-                    // While draining the last of what was sent closes the connection, and not one before it.
-                    let last = tools.draining && input.is_empty();
+                    // While draining the last of what was sent closes the connection, and not one before it (K-18).
+                    let last = tools.draining && input.is_empty() && sys::readable(&self.socket) == 0;
                     let keep_alive = facts.keep_alive && !facts.body && !last;
                     self.send(tools.codec.answer(head, keep_alive), tools.now)
                 }
-                Verdict::Refused(status) => {
-                    self.send(tools.codec.refuse(status), tools.now)
-                }
+                Verdict::Refused(status) => self.send(tools.codec.refuse(status), tools.now),
             };
             guard = Guard::new();
             *answered = true;

@@ -1,1 +1,160 @@
-//! How many connections, and how many bytes for them, this process may hold. Sibling: kcup-go/server/envelope.go.
+//! How much this process may hold, decided once from its cgroup's memory limit, so that the answer to too many peers is
+//! never the kernel's OOM killer. Sibling: kcup-go/server/envelope.go.
+
+use std::fs;
+use std::path::{Component, Path};
+
+/// What one silent connection costs, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
+/// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0003.
+const CONNECTION: u64 = 2048;
+/// The program, its runtime and its workers at rest.
+const RESTING: u64 = 4 << 20;
+/// More than this is never kept of incomplete heads; at least two heads always are.
+const MOST_KEPT: u64 = 64 << 20;
+const LEAST_KEPT: u64 = 32 << 10;
+/// Descriptors that are not connections: standard streams, listener, event loops.
+const DESCRIPTORS: u64 = 64;
+
+/// The limits that follow from the surroundings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    pub max_connections: usize,
+    /// Bytes of incomplete heads, over all workers.
+    pub kept: usize,
+}
+
+/// What the surroundings allow.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// The smallest memory limit of this process's cgroups, in bytes.
+    pub memory: Option<u64>,
+    /// How many descriptors it may have open.
+    pub descriptors: Option<u64>,
+}
+
+impl Surroundings {
+    /// Reads the limits, after raising the soft one on descriptors to the hard one.
+    pub fn read() -> Surroundings {
+        use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        let raised = Rlimit { current: maximum, maximum };
+        // Where this is not allowed the soft limit is what counts.
+        let _ = setrlimit(Resource::Nofile, raised);
+        Surroundings {
+            memory: memory_limit(Path::new("/sys/fs/cgroup"), Path::new("/proc/self/cgroup")),
+            descriptors: getrlimit(Resource::Nofile).current,
+        }
+    }
+}
+
+impl Envelope {
+    /// `content` is the size of the bytes and their variants. Pure.
+    pub fn new(wanted: usize, content: u64, surroundings: Surroundings) -> Envelope {
+        let descriptors = surroundings.descriptors.unwrap_or(u64::MAX);
+        let mut max_connections = (wanted as u64).min(descriptors.saturating_sub(DESCRIPTORS).max(1));
+        let mut kept = MOST_KEPT;
+        if let Some(memory) = surroundings.memory {
+            // A reload holds the old content and the new one for a moment.
+            let free = memory.saturating_sub(RESTING + 2 * content);
+            max_connections = max_connections.min((free / 4 * 3 / CONNECTION).max(1));
+            let left = free.saturating_sub(max_connections * CONNECTION);
+            kept = (left / 4).clamp(LEAST_KEPT, MOST_KEPT);
+        }
+        Envelope { max_connections: max_connections as usize, kept: kept as usize }
+    }
+
+    /// Says what was decided, and warns where it is less than what was asked for.
+    pub fn log(&self, wanted: usize, surroundings: Surroundings) {
+        let or_none = |limit: Option<u64>| limit.map_or("none".into(), |limit| limit.to_string());
+        let level = match self.max_connections < wanted {
+            true => log::Level::Warn,
+            false => log::Level::Info,
+        };
+        log::log!(
+            level,
+            "at most {} connections (--max-connections {wanted}, memory limit {}, descriptors {}), {} bytes for incomplete heads",
+            self.max_connections,
+            or_none(surroundings.memory),
+            or_none(surroundings.descriptors),
+            self.kept,
+        );
+    }
+}
+
+/// The smallest limit of the cgroup that `membership` names and of those above it. In a container the names are those
+/// of the host, and only the root is there.
+fn memory_limit(root: &Path, membership: &Path) -> Option<u64> {
+    let membership = fs::read_to_string(membership).ok()?;
+    let limits = membership.lines().flat_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        let (hierarchy, file) = match controllers.split(',').any(|name| name == "memory") {
+            true => (root.join("memory"), "memory.limit_in_bytes"),
+            false if controllers.is_empty() => (root.to_owned(), "memory.max"),
+            false => return Vec::new(),
+        };
+        limits_of(&hierarchy, Path::new(path), file)
+    });
+    // Version 1 writes "no limit" as a number near the largest, version 2 as a word.
+    limits.filter(|limit| *limit < 1 << 60).min()
+}
+
+fn limits_of(hierarchy: &Path, group: &Path, file: &str) -> Vec<u64> {
+    let inside = group.components().all(|part| part != Component::ParentDir);
+    let groups = group.ancestors().filter(|_| inside);
+    let read = |group: &Path| {
+        let group = group.strip_prefix("/").unwrap_or(group);
+        fs::read_to_string(hierarchy.join(group).join(file)).ok()?.trim().parse().ok()
+    };
+    groups.filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(wanted: usize, content: u64, memory: Option<u64>, descriptors: u64) -> Envelope {
+        let descriptors = Some(descriptors);
+        Envelope::new(wanted, content, Surroundings { memory, descriptors })
+    }
+
+    #[test]
+    fn nothing_is_taken_away_where_nothing_is_short() {
+        assert_eq!(envelope(20_000, 66, None, 1 << 20).max_connections, 20_000);
+        assert_eq!(envelope(20_000, 66, Some(100 << 20), 1 << 20).max_connections, 20_000);
+    }
+
+    #[test]
+    fn few_descriptors_mean_few_connections() {
+        assert_eq!(envelope(20_000, 66, None, 1024).max_connections, 960);
+        assert_eq!(envelope(20_000, 66, None, 10).max_connections, 1);
+    }
+
+    #[test]
+    fn the_parts_fit_the_memory_together() {
+        for memory in (8u64..512).map(|mib| mib << 20) {
+            let Envelope { max_connections, kept } = envelope(20_000, 1 << 20, Some(memory), 1 << 20);
+            let total = max_connections as u64 * CONNECTION + kept as u64 + RESTING + (2 << 20);
+            assert!(total <= memory, "{memory}: {max_connections} connections, {kept} kept");
+        }
+    }
+
+    #[test]
+    fn limits_are_read_from_both_versions_of_cgroups() {
+        let root = std::env::temp_dir().join(format!("kcup-envelope-{}", std::process::id()));
+        let group = root.join("memory/outer/inner");
+        fs::create_dir_all(&group).unwrap();
+        fs::write(group.join("memory.limit_in_bytes"), "9223372036854771712\n").unwrap();
+        fs::write(root.join("memory/outer/memory.limit_in_bytes"), "104857600\n").unwrap();
+        fs::write(root.join("memory.max"), "max\n").unwrap();
+        let of = |membership: &str| {
+            fs::write(root.join("membership"), membership).unwrap();
+            memory_limit(&root, &root.join("membership"))
+        };
+        assert_eq!(of("4:memory:/outer/inner\n1:cpu:/x\n"), Some(104_857_600));
+        assert_eq!(of("0::/\n"), None);
+        fs::write(root.join("memory.max"), "5000000\n").unwrap();
+        assert_eq!(of("0::/not/visible/here\n"), Some(5_000_000));
+        fs::remove_dir_all(root).unwrap();
+    }
+}

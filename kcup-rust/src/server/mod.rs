@@ -3,15 +3,16 @@
 //! Sibling: kcup-go/server/server.go
 
 mod accept;
-mod clock;
-mod codec;
+pub mod clock;
+pub mod codec;
 mod connection;
 mod envelope;
-mod guard;
+pub mod guard;
 mod listen;
 mod outgoing;
 mod phases;
 mod status;
+mod sys;
 mod worker;
 
 use std::future::Future;
@@ -26,6 +27,7 @@ use tokio::sync::mpsc;
 
 use accept::{Acceptor, Post};
 use clock::Clock;
+use envelope::{Envelope, Surroundings};
 use phases::{Tick, TICKS};
 use status::{Room, Status};
 use worker::{Limits, Worker};
@@ -68,19 +70,18 @@ impl Server {
     pub fn start(listener: TcpListener, options: &Options, content: &Served) -> Result<Server, String> {
         let room = Arc::new(Room::default());
         let (running, workers) = mpsc::channel(1);
-        let limits = limits(options);
+        let surroundings = Surroundings::read();
+        let wanted = options.max_connections;
+        let envelope = Envelope::new(wanted, content.load().size(), surroundings);
+        envelope.log(wanted, surroundings);
+        let limits = limits(options, envelope);
         let start = Instant::now();
         let mut posts = Vec::new();
         for number in 0..options.threads {
             let status = Arc::new(Status::new(room.clone()));
             let (mail, mailbox) = channel();
-            let (poll, waker) =
-                worker::poll().map_err(|error| format!("cannot start a worker: {error}"))?;
-            posts.push(Post {
-                mail,
-                waker,
-                status: status.clone(),
-            });
+            let (poll, waker) = worker::poll().map_err(|error| format!("cannot start a worker: {error}"))?;
+            posts.push(Post { mail, waker, status: status.clone() });
             let clock = Clock::new(start);
             let content = content.clone();
             let running = running.clone();
@@ -96,13 +97,9 @@ impl Server {
                 })
                 .map_err(|error| format!("cannot start a worker: {error}"))?;
         }
-        let acceptor = Acceptor::new(listener, posts, room, options.max_connections)
+        let acceptor = Acceptor::new(listener, posts, room, envelope.max_connections)
             .map_err(|error| format!("cannot watch the listener: {error}"))?;
-        Ok(Server {
-            acceptor,
-            workers,
-            shutdown_timeout: options.shutdown_timeout,
-        })
+        Ok(Server { acceptor, workers, shutdown_timeout: options.shutdown_timeout })
     }
 
     /// Serves until `stop` is ready.
@@ -123,12 +120,12 @@ impl Server {
     }
 }
 
-fn limits(options: &Options) -> Limits {
+fn limits(options: &Options, envelope: Envelope) -> Limits {
     let ticks = |duration: Duration| duration.as_secs() as Tick * TICKS;
     Limits {
         idle: ticks(options.idle_timeout),
         header: ticks(options.header_timeout),
         write: ticks(options.write_timeout),
-        kept: (8 << 20) / options.threads,
+        kept: envelope.kept / options.threads,
     }
 }

@@ -1,13 +1,13 @@
 //! An answer on its way into a socket. Sibling: kcup-go/server/outgoing.go.
 
 use std::io::{ErrorKind, IoSlice, Write};
-use std::os::fd::AsRawFd;
 
 use bytes::{Buf, Bytes};
 use mio::net::TcpStream;
 
 use super::codec::Answer;
 use super::phases::Tick;
+use super::sys;
 
 /// How far a write got.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Outgoing {
             head: answer.head[head..].to_vec(),
             body: answer.body.slice(written - head..),
             moved: now,
-            queued: queued(socket),
+            queued: sys::unacknowledged(socket),
         }));
         Written::Blocked
     }
@@ -63,7 +63,7 @@ impl Outgoing {
                     self.head.drain(..head);
                     self.body.advance(written - head);
                     self.moved = now;
-                    self.queued = queued(socket);
+                    self.queued = sys::unacknowledged(socket);
                 }
                 Err(()) => return Written::Broken,
             }
@@ -73,24 +73,13 @@ impl Outgoing {
     /// Whether the peer has taken some of the answer within the last `patience`. A full socket becomes writable only
     /// when much of it is free again, so the kernel is asked what the peer has acknowledged.
     pub fn is_moving(&mut self, socket: &TcpStream, now: Tick, patience: Tick) -> bool {
-        let queued = queued(socket);
+        let queued = sys::unacknowledged(socket);
         if queued < self.queued {
             self.queued = queued;
             self.moved = now;
         }
         now.wrapping_sub(self.moved) <= patience
     }
-}
-
-/// How many bytes of what was written the peer has not acknowledged.
-fn queued(socket: &TcpStream) -> u32 {
-    let mut bytes: libc::c_int = 0;
-    // SAFETY: the descriptor is open, and the request writes one int.
-    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &mut bytes) };
-    if done < 0 {
-        return 0;
-    }
-    bytes as u32
 }
 
 /// How many bytes the socket took; none when it is full.

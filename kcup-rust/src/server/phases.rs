@@ -37,7 +37,6 @@ struct Link {
 struct Queue {
     first: u32,
     last: u32,
-    length: usize,
     limit: Tick,
 }
 
@@ -50,27 +49,14 @@ pub struct Phases {
 impl Phases {
     /// `limits` are in the order of [`Phase`].
     pub fn new(limits: [Tick; PHASES.len()]) -> Self {
-        let queue = |limit| Queue {
-            first: NONE,
-            last: NONE,
-            length: 0,
-            limit,
-        };
-        Phases {
-            links: Vec::new(),
-            queues: limits.map(queue),
-        }
+        let queue = |limit| Queue { first: NONE, last: NONE, limit };
+        Phases { links: Vec::new(), queues: limits.map(queue) }
     }
 
     /// Adds a connection that has just been accepted.
     pub fn add(&mut self, key: usize, now: Tick) {
         if key >= self.links.len() {
-            let blank = Link {
-                previous: NONE,
-                next: NONE,
-                since: now,
-                phase: Phase::Idle,
-            };
+            let blank = Link { previous: NONE, next: NONE, since: now, phase: Phase::Idle };
             self.links.resize(key + 1, blank);
         }
         self.append(key, Phase::Idle, now);
@@ -94,10 +80,6 @@ impl Phases {
         self.links[key].since
     }
 
-    pub fn count(&self, phase: Phase) -> usize {
-        self.queues[phase as usize].length
-    }
-
     /// The connection that has been in a phase for longest.
     pub fn oldest(&self, phase: Phase) -> Option<usize> {
         let first = self.queues[phase as usize].first;
@@ -108,8 +90,7 @@ impl Phases {
     pub fn expired(&self, now: Tick) -> Option<usize> {
         PHASES.into_iter().find_map(|phase| {
             let key = self.oldest(phase)?;
-            (now.wrapping_sub(self.links[key].since) > self.queues[phase as usize].limit)
-                .then_some(key)
+            (now.wrapping_sub(self.links[key].since) > self.queues[phase as usize].limit).then_some(key)
         })
     }
 
@@ -125,28 +106,16 @@ impl Phases {
     fn append(&mut self, key: usize, phase: Phase, now: Tick) {
         let queue = &mut self.queues[phase as usize];
         let last = std::mem::replace(&mut queue.last, key as u32);
-        queue.length += 1;
         match last {
             NONE => queue.first = key as u32,
             last => self.links[last as usize].next = key as u32,
         }
-        self.links[key] = Link {
-            previous: last,
-            next: NONE,
-            since: now,
-            phase,
-        };
+        self.links[key] = Link { previous: last, next: NONE, since: now, phase };
     }
 
     fn unlink(&mut self, key: usize) {
-        let Link {
-            previous,
-            next,
-            phase,
-            ..
-        } = self.links[key];
+        let Link { previous, next, phase, .. } = self.links[key];
         let queue = &mut self.queues[phase as usize];
-        queue.length -= 1;
         match previous {
             NONE => queue.first = next,
             previous => self.links[previous as usize].next = next,
@@ -177,7 +146,6 @@ mod tests {
         assert_eq!(phases.oldest(Phase::Idle), Some(0));
         phases.remove(0);
         assert_eq!(phases.oldest(Phase::Idle), Some(1));
-        assert_eq!(phases.count(Phase::Idle), 2);
     }
 
     #[test]

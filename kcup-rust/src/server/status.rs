@@ -41,11 +41,7 @@ pub struct Status {
 
 impl Status {
     pub fn new(room: Arc<Room>) -> Status {
-        Status {
-            connections: AtomicUsize::new(0),
-            oldest: AtomicI64::new(NONE),
-            room,
-        }
+        Status { connections: AtomicUsize::new(0), oldest: AtomicI64::new(NONE), room }
     }
 
     /// A connection is handed over. Counted by the acceptor, so that it sees its own hand-overs at once.

@@ -25,11 +25,7 @@ impl Scratch {
 
     fn fifo(&self) -> String {
         let path = self.path("fifo");
-        assert!(Command::new("mkfifo")
-            .arg(&path)
-            .status()
-            .unwrap()
-            .success());
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         path
     }
 }
@@ -47,12 +43,7 @@ fn a_file_is_read_whole_with_its_time() {
     let bytes: Vec<u8> = (0..300_000u32).map(|n| n as u8).collect();
     fs::write(&path, &bytes).unwrap();
     let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
-    File::options()
-        .append(true)
-        .open(&path)
-        .unwrap()
-        .set_modified(then)
-        .unwrap();
+    File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
     let loaded = load(&options(&["-f", &path])).unwrap();
     assert!(loaded.bytes == bytes);
     assert_eq!(loaded.modified, then);
@@ -64,12 +55,7 @@ fn a_time_to_come_is_the_time_of_loading() {
     let path = scratch.path("x");
     fs::write(&path, "x").unwrap();
     let then = SystemTime::now() + Duration::from_secs(1000);
-    File::options()
-        .append(true)
-        .open(&path)
-        .unwrap()
-        .set_modified(then)
-        .unwrap();
+    File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
     assert!(load(&options(&["-f", &path])).unwrap().modified <= SystemTime::now());
 }
 
@@ -95,20 +81,11 @@ fn what_cannot_be_read_is_worded_as_promised() {
     assert_eq!(of(&["-f", "/dev/null"]), says("/dev/null", "it is empty"));
     fs::write(&path, "12345").unwrap();
     let why = "it is larger than 4 bytes (raise --max-content-bytes)";
-    assert_eq!(
-        of(&["-f", &path, "--max-content-bytes=4"]),
-        says(&escaped, why)
-    );
+    assert_eq!(of(&["-f", &path, "--max-content-bytes=4"]), says(&escaped, why));
     assert!(load(&options(&["-f", &path, "--max-content-bytes=5"])).is_ok());
-    assert_eq!(
-        of(&["-f", "/dev/zero", "--max-content-bytes=4"]),
-        says("/dev/zero", why)
-    );
+    assert_eq!(of(&["-f", "/dev/zero", "--max-content-bytes=4"]), says("/dev/zero", why));
     let below = format!("{path}/z");
-    assert_eq!(
-        of(&["-f", &below]),
-        says(&format!("{escaped}/z"), "no such file")
-    );
+    assert_eq!(of(&["-f", &below]), says(&format!("{escaped}/z"), "no such file"));
 }
 
 #[test]

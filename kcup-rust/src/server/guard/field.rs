@@ -1,5 +1,7 @@
 //! What single elements of a head mean to the guard: the target's form, and the four fields that decide on framing.
 
+use super::{CLASS, HOST};
+
 /// What the fields of a head have said so far.
 #[derive(Clone)]
 pub struct Fields {
@@ -110,16 +112,9 @@ fn is_authority(value: &[u8]) -> bool {
     let is_host = match host {
         [b'[', address @ .., b']'] => {
             !address.is_empty()
-                && address
-                    .iter()
-                    .all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'))
+                && address.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'))
         }
-        name => {
-            !name.is_empty()
-                && name.iter().all(|byte| {
-                    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(byte)
-                })
-        }
+        name => !name.is_empty() && name.iter().all(|byte| CLASS[*byte as usize] & HOST != 0),
     };
     let is_port = match port {
         [] => true,

@@ -1,0 +1,9 @@
+//! The rooms of kcup. Data runs one way: `config` -> `content` -> `respond` -> `server`, with `ops` beside.
+//!
+//! A library only so that fuzz targets and benchmarks can reach the rooms; nothing here is promised to anyone else.
+
+pub mod config;
+pub mod content;
+pub mod ops;
+pub mod respond;
+pub mod server;

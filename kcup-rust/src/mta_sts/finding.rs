@@ -1,0 +1,78 @@
+//! One fault of a policy, where it is, and the two ways to print it (SPEC K-93).
+
+use std::fmt::{self, Display, Formatter};
+
+use super::rules::{Rule, Severity};
+
+/// A rule that a policy breaks, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in bytes of the policy as it was read.
+    pub column: usize,
+    rule: Rule,
+    /// The known key that a near miss misses.
+    meant: Option<&'static str>,
+}
+
+impl Finding {
+    pub(super) fn new(line: usize, column: usize, rule: Rule) -> Finding {
+        Finding { line, column, rule, meant: None }
+    }
+
+    pub(super) fn meaning(self, key: &'static str) -> Finding {
+        Finding { meant: Some(key), ..self }
+    }
+
+    pub fn severity(&self) -> Severity {
+        self.rule.row().severity
+    }
+
+    fn message(&self) -> String {
+        let message = self.rule.row().message;
+        match self.meant {
+            Some(key) => message.replace("\"mx\"", &format!("\"{key}\"")),
+            None => message.into(),
+        }
+    }
+
+    fn json(&self) -> String {
+        let row = self.rule.row();
+        let breaks: Vec<_> = row.breaks.iter().map(|name| format!("\"{name}\"")).collect();
+        format!(
+            r#"{{"line":{},"column":{},"severity":"{}","rule":"{}","message":"{}","section":"{}","breaks":[{}]}}"#,
+            self.line,
+            self.column,
+            row.severity,
+            row.slug,
+            // Nothing of the policy is in a message, so quotes are all there is to escape.
+            self.message().replace('"', "\\\""),
+            row.section,
+            breaks.join(",")
+        )
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let row = self.rule.row();
+        write!(f, "{}:{}: {}: {}", self.line, self.column, row.severity, self.message())?;
+        write!(f, " (RFC 8461 section {})", row.section)?;
+        match row.breaks {
+            [] => Ok(()),
+            names => write!(f, "; breaks: {}", names.join(", ")),
+        }
+    }
+}
+
+/// Whether the policy must not be published.
+pub fn has_error(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity() == Severity::Error)
+}
+
+/// All findings as one JSON array, without a line end.
+pub fn json(findings: &[Finding]) -> String {
+    let all: Vec<_> = findings.iter().map(Finding::json).collect();
+    format!("[{}]", all.join(","))
+}

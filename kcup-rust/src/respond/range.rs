@@ -1,0 +1,52 @@
+//! The one byte range of RFC 9110 section 14.1.2 that a request may ask for (K-48). Pure.
+
+/// What a range selects. Both ends are included, and within the content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selected {
+    Bytes { first: usize, last: usize },
+    Unsatisfiable,
+}
+
+/// Reads the value of `range` for content of `length` bytes, at least 1. `None` is to be ignored: several ranges, another
+/// unit, bad syntax.
+pub fn parse(value: &[u8], length: usize) -> Option<Selected> {
+    let (unit, set) = value.split_at_checked(b"bytes=".len())?;
+    if !unit.eq_ignore_ascii_case(b"bytes=") {
+        return None;
+    }
+    // A list may have empty members (RFC 9110 section 5.6.1.2).
+    let mut specs = set.split(|&byte| byte == b',').map(super::trim).filter(|spec| !spec.is_empty());
+    match (specs.next(), specs.next()) {
+        (Some(spec), None) => resolve(spec, length),
+        _ => None,
+    }
+}
+
+fn resolve(spec: &[u8], length: usize) -> Option<Selected> {
+    let at = spec.iter().position(|&byte| byte == b'-')?;
+    let end = length - 1;
+    let (first, last) = match (&spec[..at], &spec[at + 1..]) {
+        ([], suffix) => match number(suffix)? {
+            0 => return Some(Selected::Unsatisfiable),
+            count => (length.saturating_sub(count), end),
+        },
+        (first, []) => (number(first)?, usize::MAX),
+        (first, last) => (number(first)?, number(last)?),
+    };
+    if last < first {
+        return None;
+    }
+    match first > end {
+        true => Some(Selected::Unsatisfiable),
+        false => Some(Selected::Bytes { first, last: last.min(end) }),
+    }
+}
+
+/// Digits, as many as there are: no content is as long as the greatest number, so that is where it stays.
+fn number(digits: &[u8]) -> Option<usize> {
+    let add = |number: usize, digit: &u8| {
+        let digit = digit.is_ascii_digit().then(|| usize::from(digit - b'0'))?;
+        Some(number.saturating_mul(10).saturating_add(digit))
+    };
+    (!digits.is_empty()).then(|| digits.iter().try_fold(0, add))?
+}

@@ -1,0 +1,278 @@
+mod properties;
+mod vectors;
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use bytes::Bytes;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::Request;
+
+use super::*;
+use crate::config::Compression;
+use crate::content::Settings;
+
+/// Sat, 21 Nov 2026 07:00:00 GMT
+const NOW: i64 = 1_795_244_400;
+const DATE: &str = "Sat, 21 Nov 2026 07:00:00 GMT";
+const MODIFIED: &str = "Sat, 21 Nov 2026 06:00:00 GMT";
+const TYPE: &str = "text/plain; charset=utf-8";
+
+fn settings() -> Settings {
+    Settings {
+        file_name: None,
+        content_type: None,
+        headers: Vec::new(),
+        compression: Compression::Auto,
+        path: None,
+    }
+}
+
+fn content_with(settings: &Settings) -> Content {
+    let bytes = Bytes::from("0123456789".repeat(200));
+    Content::new(bytes, UNIX_EPOCH + Duration::from_secs(NOW as u64 - 3600), settings)
+}
+
+fn content() -> Content {
+    content_with(&settings())
+}
+
+fn request(method: &str, target: &str, fields: &[(&str, &str)]) -> Request<()> {
+    let mut request = Request::builder().method(method).uri(target);
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    request.body(()).unwrap()
+}
+
+struct Answer {
+    status: u16,
+    fields: Vec<(String, String)>,
+    body: Bytes,
+}
+
+impl Answer {
+    fn field(&self, name: &str) -> Option<&str> {
+        let field = self.fields.iter().find(|(named, _)| named == name);
+        field.map(|(_, value)| value.as_str())
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.fields.iter().map(|(name, _)| name.as_str()).collect()
+    }
+}
+
+fn answer(request: &Request<()>, content: &Content, now: i64) -> Answer {
+    let choice = choose(request.method(), request.uri(), request.headers(), content, now);
+    rendered(choice, content, now)
+}
+
+fn rendered(choice: Choice, content: &Content, now: i64) -> Answer {
+    let mut head = Vec::new();
+    let body = choice.render(content, &Now::new(now), Connection::Silent, &mut head);
+    let head = String::from_utf8(head).unwrap();
+    let mut lines = head.strip_suffix("\r\n\r\n").unwrap().split("\r\n");
+    let status = lines.next().unwrap().strip_prefix("HTTP/1.1 ").unwrap();
+    let field = |line: &str| line.split_once(": ").map(|(name, value)| (name.into(), value.into()));
+    Answer {
+        status: status[..3].parse().unwrap(),
+        fields: lines.map(|line| field(line).unwrap()).collect(),
+        body,
+    }
+}
+
+fn get(fields: &[(&str, &str)]) -> Answer {
+    answer(&request("GET", "/", fields), &content(), NOW)
+}
+
+fn tag() -> String {
+    content().identity.tag
+}
+
+#[test]
+fn a_200_has_its_fields_in_order() {
+    let headers = vec![
+        (HeaderName::from_static("x-a"), HeaderValue::from_static("1")),
+        (HeaderName::from_static("x-b"), HeaderValue::from_static("2")),
+    ];
+    let content = content_with(&Settings { headers, ..settings() });
+    let whole = answer(&request("GET", "/any?thing", &[("accept-encoding", "br")]), &content, NOW);
+    let names = [
+        "content-type",
+        "content-length",
+        "content-encoding",
+        "etag",
+        "last-modified",
+        "accept-ranges",
+        "vary",
+        "x-a",
+        "x-b",
+        "date",
+    ];
+    assert_eq!((whole.status, whole.names()), (200, names.to_vec()));
+    assert_eq!(whole.field("content-type"), Some(TYPE));
+    assert_eq!(whole.field("content-encoding"), Some("br"));
+    assert_eq!(whole.field("last-modified"), Some(MODIFIED));
+    assert_eq!(whole.field("vary"), Some("accept-encoding"));
+    let part = answer(&request("GET", "/", &[("range", "bytes=1-3")]), &content, NOW);
+    let names = [
+        "content-type",
+        "content-length",
+        "content-range",
+        "etag",
+        "last-modified",
+        "accept-ranges",
+        "vary",
+        "x-a",
+        "x-b",
+        "date",
+    ];
+    assert_eq!((part.status, part.names()), (206, names.to_vec()));
+    assert_eq!(part.field("content-range"), Some("bytes 1-3/2000"));
+    assert_eq!(part.field("content-length"), Some("3"));
+    assert_eq!(part.field("etag"), Some(&*tag()));
+    assert_eq!(part.body, "123");
+    let same = answer(&request("GET", "/", &[("if-none-match", "*")]), &content, NOW);
+    let names = ["etag", "last-modified", "vary", "x-a", "x-b", "date"];
+    assert_eq!((same.status, same.names(), same.body.len()), (304, names.to_vec(), 0));
+}
+
+#[test]
+fn failures_have_their_text_and_what_their_status_demands() {
+    let failed = |answer: Answer, status, text: &str, names: &[&str]| {
+        assert_eq!((answer.status, &answer.body[..]), (status, text.as_bytes()));
+        assert_eq!(answer.names(), names);
+        assert_eq!(answer.field("content-type"), Some(TYPE));
+        assert_eq!(answer.field("content-length"), Some(&*text.len().to_string()));
+    };
+    let content = content_with(&Settings { path: Some("/x".into()), ..settings() });
+    let of = |method, target| answer(&request(method, target, &[("if-match", "x")]), &content, NOW);
+    let plain = ["content-type", "content-length", "date"];
+    failed(of("GET", "/x/"), 404, "No such resource", &plain);
+    failed(of("POST", "/"), 404, "No such resource", &plain);
+    failed(of("GET", "http://host"), 404, "No such resource", &plain);
+    failed(of("OPTIONS", "*"), 404, "No such resource", &plain);
+    let allow = ["content-type", "content-length", "allow", "date"];
+    failed(of("POST", "/x?y"), 404, "No such resource", &allow);
+    failed(of("get", "http://host/x"), 404, "No such resource", &allow);
+    failed(of("GET", "/x"), 412, "Precondition Failed", &plain);
+    let ranged = get(&[("range", "bytes=2000-")]);
+    assert_eq!(ranged.field("content-range"), Some("bytes */2000"));
+    let names = ["content-type", "content-length", "content-range", "date"];
+    failed(ranged, 416, "Range Not Satisfiable", &names);
+    let refused = rendered(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE), &content, NOW);
+    failed(refused, 431, "Request Header Fields Too Large", &plain);
+}
+
+#[test]
+fn head_is_answered_as_get_but_without_ranges() {
+    let fields = [("range", "bytes=0-0"), ("accept-encoding", "gzip"), ("if-range", "x")];
+    let head = answer(&request("HEAD", "/", &fields), &content(), NOW);
+    assert_eq!((head.status, head.field("content-encoding")), (200, Some("gzip")));
+    let get = get(&fields[1..]);
+    assert_eq!(head.fields, get.fields);
+}
+
+#[test]
+fn a_range_selects_identity_before_preconditions() {
+    let tag = tag();
+    let of = |fields: &[(&str, &str)]| {
+        let fields = [fields, &[("accept-encoding", "br")]].concat();
+        let answer = get(&fields);
+        (answer.status, answer.field("content-encoding") == Some("br"))
+    };
+    let ranged = ("range", "bytes=0-0");
+    assert_eq!(of(&[ranged]), (206, false));
+    assert_eq!(of(&[ranged, ranged]), (200, true));
+    assert_eq!(of(&[("range", "bytes=0-0,2-2")]), (200, true));
+    assert_eq!(of(&[ranged, ("if-none-match", &tag)]), (304, false));
+    assert_eq!(of(&[("range", "bytes=2000-"), ("if-none-match", &tag)]), (304, false));
+    assert_eq!(of(&[("if-none-match", &tag)]), (200, true));
+    assert_eq!(of(&[ranged, ("if-match", "\"x\"")]), (412, false));
+    assert_eq!(of(&[ranged, ("if-match", &tag)]), (206, false));
+}
+
+#[test]
+fn if_range_keeps_the_range_only_with_a_strong_validator() {
+    let tag = tag();
+    let ranged = ("range", "bytes=0-0");
+    let of = |validator: &str, now| {
+        let fields = [ranged, ("if-range", validator)];
+        answer(&request("GET", "/", &fields), &content(), now).status
+    };
+    assert_eq!(of(&tag, NOW), 206);
+    assert_eq!(of(MODIFIED, NOW), 206);
+    assert_eq!(of("Saturday, 21-Nov-26 06:00:00 GMT", NOW), 206);
+    for other in [&format!("W/{tag}"), "*", "", "\"x\"", DATE, &format!("{tag}, {tag}")] {
+        assert_eq!(of(other, NOW), 200, "{other}");
+    }
+    assert_eq!(of(MODIFIED, NOW - 3599), 206);
+    assert_eq!(of(MODIFIED, NOW - 3600), 200);
+    assert_eq!(get(&[ranged, ("if-range", &tag), ("if-range", &tag)]).status, 200);
+}
+
+#[test]
+fn preconditions_are_evaluated_in_order() {
+    let tag = tag();
+    let (earlier, later) = ("Sat, 21 Nov 2026 05:59:59 GMT", "Sat, 21 Nov 2026 06:00:01 GMT");
+    for (fields, status) in [
+        (&[("if-match", &*tag)][..], 200),
+        (&[("if-match", "*"), ("if-none-match", "*")], 304),
+        (&[("if-match", "\"x\""), ("if-none-match", "*")], 412),
+        (&[("if-match", "\"x\""), ("if-match", &*tag)], 200),
+        (&[("if-match", &*format!("W/{tag}"))], 412),
+        (&[("if-match", &*tag), ("if-unmodified-since", earlier)], 200),
+        (&[("if-unmodified-since", earlier)], 412),
+        (&[("if-unmodified-since", MODIFIED)], 200),
+        (&[("if-unmodified-since", earlier), ("if-unmodified-since", earlier)], 200),
+        (&[("if-unmodified-since", "yesterday")], 200),
+        (&[("if-none-match", &*format!("W/{tag}"))], 304),
+        (&[("if-none-match", "\"x\""), ("if-modified-since", later)], 200),
+        (&[("if-none-match", &*format!("{tag} x")), ("if-modified-since", later)], 200),
+        (&[("if-modified-since", MODIFIED)], 304),
+        (&[("if-modified-since", earlier)], 200),
+        (&[("if-modified-since", "Saturday, 21-Nov-26 06:00:00 GMT")], 304),
+        (&[("if-modified-since", "Sat Nov 21 06:00:00 2026")], 304),
+        (&[("if-modified-since", MODIFIED), ("if-unmodified-since", earlier)], 412),
+    ] {
+        assert_eq!(get(fields).status, status, "{fields:?}");
+    }
+}
+
+#[test]
+fn preconditions_are_about_the_variant_that_was_selected() {
+    let weak = get(&[("accept-encoding", "gzip")]).field("etag").unwrap().to_string();
+    assert!(weak.starts_with("W/\"") && weak.ends_with("-gzip\""));
+    let strong = tag();
+    let of = |name, tag: &str| get(&[("accept-encoding", "gzip"), (name, tag)]).status;
+    assert_eq!(of("if-none-match", &weak), 304);
+    assert_eq!(of("if-none-match", &weak[2..]), 304);
+    assert_eq!(of("if-none-match", &strong), 200);
+    assert_eq!(of("if-match", &weak), 412);
+    assert_eq!(of("if-match", &strong), 200);
+    let same = get(&[("accept-encoding", "gzip"), ("if-none-match", &weak)]);
+    assert_eq!(same.field("etag"), Some(&*weak));
+}
+
+#[test]
+fn last_modified_is_never_later_than_date() {
+    let set_back = NOW - 7200;
+    let fields = [("if-modified-since", "Sat, 21 Nov 2026 05:00:00 GMT")];
+    let content = content();
+    let whole = answer(&request("GET", "/", &[]), &content, set_back);
+    assert_eq!(whole.field("last-modified"), whole.field("date"));
+    assert_eq!(answer(&request("GET", "/", &fields), &content, set_back).status, 304);
+    let at = answer(&request("GET", "/", &[]), &content, NOW - 3600);
+    assert_eq!(at.field("last-modified"), Some(MODIFIED));
+}
+
+#[test]
+fn the_body_is_the_loaded_buffer() {
+    let bytes = Bytes::from("0123456789".repeat(200));
+    let content = Content::new(bytes.clone(), UNIX_EPOCH, &settings());
+    let whole = answer(&request("GET", "/", &[]), &content, NOW);
+    assert_eq!((whole.body.as_ptr(), whole.body.len()), (bytes.as_ptr(), bytes.len()));
+    let part = answer(&request("GET", "/", &[("range", "bytes=7-8")]), &content, NOW);
+    assert_eq!((part.body.as_ptr(), part.body.len()), (bytes[7..].as_ptr(), 2));
+    let br = answer(&request("GET", "/", &[("accept-encoding", "br")]), &content, NOW);
+    assert_eq!(br.body.as_ptr(), content.br.as_ref().unwrap().body.as_ptr());
+}

@@ -1,0 +1,92 @@
+//! The vectors that both programs have.
+
+use serde::Deserialize;
+
+use super::super::{date, encoding, precondition, range, trim};
+
+#[derive(Deserialize)]
+struct Vectors<T> {
+    case: Vec<T>,
+}
+
+fn vectors<T: serde::de::DeserializeOwned>(name: &str) -> Vec<T> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors");
+    let text = std::fs::read_to_string(format!("{path}/{name}.toml")).unwrap();
+    let cases = toml::from_str::<Vectors<T>>(&text).unwrap().case;
+    assert!(!cases.is_empty());
+    cases
+}
+
+#[derive(Deserialize)]
+struct Range {
+    name: String,
+    value: String,
+    length: usize,
+    want: String,
+}
+
+#[test]
+fn ranges() {
+    for case in vectors::<Range>("range") {
+        let got = match range::parse(trim(case.value.as_bytes()), case.length) {
+            Some(range::Selected::Bytes { first, last }) => format!("{first}-{last}"),
+            Some(range::Selected::Unsatisfiable) => "unsatisfiable".into(),
+            None => "ignored".into(),
+        };
+        assert_eq!(got, case.want, "{}", case.name);
+    }
+}
+
+#[derive(Deserialize)]
+struct Encoding {
+    name: String,
+    lines: Vec<String>,
+    available: Vec<String>,
+    want: String,
+}
+
+#[test]
+fn encodings() {
+    for case in vectors::<Encoding>("accept_encoding") {
+        let exists = |coding| case.available.iter().any(|available| available == coding);
+        let lines = case.lines.iter().map(String::as_bytes);
+        let got = encoding::choose(lines, exists("br"), exists("gzip"));
+        assert_eq!(format!("{got:?}").to_lowercase(), case.want, "{}", case.name);
+    }
+}
+
+#[derive(Deserialize)]
+struct Tags {
+    name: String,
+    lines: Vec<String>,
+    tag: String,
+    strong: bool,
+    weak: bool,
+}
+
+#[test]
+fn tags() {
+    for case in vectors::<Tags>("etag") {
+        let matches = |same| {
+            let lines = case.lines.iter().map(String::as_bytes);
+            precondition::matches(lines, case.tag.as_bytes(), same)
+        };
+        assert_eq!(matches(precondition::same_strongly), case.strong, "{}", case.name);
+        assert_eq!(matches(precondition::same_weakly), case.weak, "{}", case.name);
+    }
+}
+
+#[derive(Deserialize)]
+struct Date {
+    name: String,
+    value: String,
+    now: i64,
+    want: Option<i64>,
+}
+
+#[test]
+fn dates() {
+    for case in vectors::<Date>("date") {
+        assert_eq!(date::parse(case.value.as_bytes(), case.now), case.want, "{}", case.name);
+    }
+}

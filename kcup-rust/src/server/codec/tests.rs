@@ -1,0 +1,90 @@
+use std::time::{Instant, UNIX_EPOCH};
+
+use super::*;
+use crate::config::Compression;
+use crate::content::Settings;
+use crate::server::guard::tests::accepted_heads;
+
+fn content(bytes: Bytes) -> Arc<Content> {
+    let settings = Settings {
+        file_name: None,
+        content_type: None,
+        headers: Vec::new(),
+        compression: Compression::Auto,
+        path: None,
+    };
+    Arc::new(Content::new(bytes, UNIX_EPOCH, &settings))
+}
+
+fn codec(bytes: &Bytes) -> Codec {
+    Codec::new(content(bytes.clone()), &Clock::new(Instant::now()))
+}
+
+fn head(answer: &Answer) -> String {
+    String::from_utf8(answer.head.to_vec()).unwrap()
+}
+
+const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+
+#[test]
+fn the_body_is_the_loaded_buffer_itself() {
+    let bytes = Bytes::from_static(b"hello");
+    let mut codec = codec(&bytes);
+    for _ in 0..2 {
+        let answer = codec.answer(GET, true);
+        assert_eq!(answer.body.as_ptr(), bytes.as_ptr());
+        assert_eq!(answer.body.len(), bytes.len());
+        assert!(answer.keep_alive);
+        assert!(head(&answer).starts_with("HTTP/1.1 200 OK\r\n"));
+        assert!(head(&answer).ends_with("\r\n\r\n"));
+    }
+}
+
+#[test]
+fn a_range_is_a_slice_of_the_loaded_buffer() {
+    let bytes = Bytes::from_static(b"hello");
+    let mut codec = codec(&bytes);
+    let answer = codec.answer(b"GET / HTTP/1.1\r\nhost: a\r\nrange: bytes=1-3\r\n\r\n", true);
+    assert_eq!(answer.body.as_ptr(), bytes[1..].as_ptr());
+    assert_eq!(answer.body.len(), 3);
+}
+
+#[test]
+fn head_has_the_fields_of_get_and_no_body() {
+    let mut codec = codec(&Bytes::from_static(b"hello"));
+    let get = head(&codec.answer(GET, true));
+    let answer = codec.answer(b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n", true);
+    assert_eq!(head(&answer), get);
+    assert!(answer.body.is_empty());
+}
+
+#[test]
+fn the_version_is_ours_and_a_kept_http_1_0_connection_says_so() {
+    let mut codec = codec(&Bytes::from_static(b"hello"));
+    let request = b"GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n";
+    let answer = head(&codec.answer(request, true));
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.ends_with("\r\nconnection: keep-alive\r\n\r\n"), "{answer}");
+}
+
+#[test]
+fn a_codec_answers_on_after_one_connection_was_closed() {
+    let mut codec = codec(&Bytes::from_static(b"hello"));
+    let answer = codec.answer(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n", false);
+    assert!(head(&answer).ends_with("\r\nconnection: close\r\n\r\n"));
+    assert!(!answer.keep_alive);
+    assert!(codec.answer(GET, true).keep_alive);
+    assert!(!codec.refuse(StatusCode::URI_TOO_LONG).keep_alive);
+    assert!(codec.answer(GET, true).keep_alive);
+}
+
+#[test]
+fn what_the_guard_lets_through_hyper_reads_too() {
+    let mut codec = codec(&Bytes::from_static(b"hello"));
+    for (name, request, facts) in accepted_heads() {
+        let keep_alive = facts.keep_alive && !facts.body;
+        let answer = codec.answer(&request[facts.skip..facts.length], keep_alive);
+        assert_eq!(answer.keep_alive, keep_alive, "{name}");
+        assert!(!head(&answer).starts_with("HTTP/1.1 400"), "{name}: {}", head(&answer));
+    }
+}

@@ -1,0 +1,62 @@
+//! How often a request allocates, kept so that it cannot grow unseen.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+use std::time::{Instant, UNIX_EPOCH};
+
+use bytes::Bytes;
+use kcup_rust::config::Compression;
+use kcup_rust::content::{Content, Settings};
+use kcup_rust::server::clock::Clock;
+use kcup_rust::server::codec::Codec;
+use kcup_rust::server::guard::{Guard, Verdict};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: all work is the system allocator's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        System.alloc(layout)
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        System.dealloc(pointer, layout)
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const REQUEST: &[u8] = b"GET /.well-known/mta-sts.txt HTTP/1.1\r\nhost: mta-sts.example.com\r\n\
+    user-agent: curl/8.0\r\naccept: */*\r\naccept-encoding: gzip, br\r\nif-none-match: \"x\"\r\n\r\n";
+
+/// One test, since the counter is the whole process's.
+#[test]
+fn a_request_allocates_as_often_as_it_used_to() {
+    let settings = Settings {
+        file_name: None,
+        content_type: None,
+        headers: Vec::new(),
+        compression: Compression::Auto,
+        path: None,
+    };
+    let content = Arc::new(Content::new(Bytes::from(vec![b'x'; 10240]), UNIX_EPOCH, &settings));
+    let mut codec = Codec::new(content, &Clock::new(Instant::now()));
+    let mut exchange = || {
+        let Verdict::Complete(facts) = Guard::new().scan(REQUEST) else {
+            panic!("the guard refuses the request");
+        };
+        assert!(codec.answer(&REQUEST[..facts.length], true).keep_alive);
+    };
+    const ROUNDS: usize = 1000;
+    (0..10).for_each(|_| exchange());
+    let before = ALLOCATIONS.load(Relaxed);
+    (0..ROUNDS).for_each(|_| exchange());
+    let each = (ALLOCATIONS.load(Relaxed) - before) as f64 / ROUNDS as f64;
+    println!("{each} allocations for each request");
+    assert!(each <= 2.0, "{each} allocations for each request");
+}
