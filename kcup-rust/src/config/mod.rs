@@ -27,6 +27,8 @@ pub use usage::quoted;
 
 /// What a command line asks for.
 #[derive(Debug)]
+// There is one in the life of a process.
+#[allow(clippy::large_enum_variant)]
 pub enum Parsed {
     /// Serve with these options.
     Serve(Options),
