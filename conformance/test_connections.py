@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from runner.process import descriptors, until
+from runner.process import descriptors, has_read_all, until
 from runner.wire import Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -76,7 +76,7 @@ def test_when_none_is_silent_new_ones_wait(serve, freeing):
     busy = [asked(server.address) for _ in range(2)]
     for connection in busy:
         connection.send(GET[:5])
-    waits_for_place(server, busy)
+    until(lambda: has_read_all(server, busy))
     waiting = Connection(server.address)
     waiting.send(GET)
     waiting.socket.settimeout(0.5)
@@ -92,19 +92,6 @@ def test_when_none_is_silent_new_ones_wait(serve, freeing):
     assert waiting.answer().status == 200
     busy[1].send(GET[5:])
     assert busy[1].answer().status == 200
-
-
-def waits_for_place(server, connections):
-    """Until the server has read what was sent: then none of its connections is silent."""
-    ports = {f"{connection.socket.getsockname()[1]:04X}" for connection in connections}
-
-    def taken():
-        with open(f"/proc/{server.process.pid}/net/tcp") as table:
-            rows = [line.split() for line in table][1:]
-        queues = [row[4].partition(":")[2] for row in rows if row[2].rpartition(":")[2] in ports]
-        return len(queues) == len(ports) and set(queues) == {"00000000"}
-
-    until(taken)
 
 
 @pytest.mark.spec("K-85")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.process import children, until
+from runner.process import children, has_read_all, until
 from runner.wire import Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -97,27 +97,15 @@ def test_an_answer_during_the_drain_says_that_it_is_the_last(serve):
     begun = [Connection(server.address) for _ in range(10)]
     for connection in begun:
         connection.send(GET[:-2])
-    until_read(server, begun)
+    until(lambda: has_read_all(server, begun))
     server.signal()
     until(lambda: refuses(server.address))
     for connection in begun:
-        connection.send(GET[-2:] + GET)
+        connection.send(GET[-2:])
         answer = connection.answer()
         assert (answer.status, answer.one("connection")) == (200, "close")
         connection.expect_end()
     assert server.wait(10) == 0
-
-
-def until_read(server, connections):
-    """Until the server has taken the bytes from each of its sockets."""
-    ports = {f"{connection.socket.getsockname()[1]:04X}" for connection in connections}
-
-    def taken():
-        rows = [line.split() for line in Path(f"/proc/{server.process.pid}/net/tcp").read_text().splitlines()[1:]]
-        queues = [row[4].partition(":")[2] for row in rows if row[2].rpartition(":")[2] in ports]
-        return len(queues) == len(ports) and set(queues) == {"00000000"}
-
-    until(taken)
 
 
 @pytest.mark.spec("K-18")

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SPEC = Path(__file__).resolve().parents[2] / "SPEC.md"
-NUMBER = re.compile(r"K-\d\d")
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Option:
 
 
 def numbers():
-    return re.findall(r"^- \*\*(K-\d\d)\*\*", SPEC.read_text(), re.MULTILINE)
+    return re.findall(r"^- \*\*(K-\d+)\*\*", SPEC.read_text(), re.MULTILINE)
 
 
 def options():

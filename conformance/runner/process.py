@@ -46,3 +46,12 @@ def children(pid):
 def unread(descriptor):
     """How many bytes a pipe holds that nobody has read."""
     return struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0]
+
+
+def has_read_all(server, connections):
+    """Whether the server has taken every byte that waits in its sockets of these connections."""
+    ours = {f"{connection.socket.getsockname()[1]:04X}" for connection in connections}
+    rows = [line.split() for line in Path(f"/proc/{server.process.pid}/net/tcp").read_text().splitlines()[1:]]
+    ends = [[row[1].rpartition(":")[2], row[2].rpartition(":")[2], row[4].partition(":")[2]] for row in rows]
+    queues = [queue for local, remote, queue in ends if local == f"{server.address[1]:04X}" and remote in ours]
+    return len(queues) == len(ours) and set(queues) == {"00000000"}

@@ -1,0 +1,266 @@
+"""K-80 to K-83 and the other limits of time, all at once: each experiment waits, so they wait together.
+
+"Never before N" is exact: a span is measured from before the bytes that start the server's clock were sent. "Not more
+than a second after" allows for what this machine took from us: how late a thread of ours woke up meanwhile, at worst.
+"""
+
+import contextlib
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from runner.clock import (
+    EXPERIMENTS,
+    GET,
+    Metronome,
+    Span,
+    answered,
+    experiment,
+    limited,
+    measure,
+    measure_since,
+    until_reset,
+)
+from runner.process import has_read_all, unread, until
+from runner.twin import Server
+from runner.wire import GONE, Connection
+
+pytestmark = pytest.mark.xdist_group("clocks")
+POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n"
+BIG = bytes(range(256)) * 65536
+LIMIT, LATEST = 1.0, 2.0
+
+
+@experiment("K-80")
+def a_head_that_stops_is_closed(twin):
+    with limited(twin, "header") as server, Connection(server.address) as connection:
+        return measure(connection, lambda: connection.send(GET[:1]))
+
+
+@experiment("K-80")
+def a_head_that_stops_before_its_last_byte_is_closed(twin):
+    with limited(twin, "header") as server, Connection(server.address) as connection:
+        return measure(connection, lambda: connection.send(GET[:-1]))
+
+
+@experiment("K-80")
+def a_second_head_that_stops_is_closed(twin):
+    with limited(twin, "header") as server, Connection(server.address) as connection:
+        answered(connection)
+        return measure(connection, lambda: connection.send(GET[:5]))
+
+
+@experiment("K-80")
+def a_second_head_that_came_with_the_first_and_stops_is_closed(twin):
+    with limited(twin, "header") as server, Connection(server.address) as connection:
+        before = time.monotonic()
+        connection.send(GET + GET[:5])
+        assert connection.answer().status == 200
+        return measure_since(connection, before)
+
+
+@experiment("K-80")
+def a_head_that_trickles_is_closed_as_early(twin):
+    """Every byte is progress, and none of them counts."""
+    with limited(twin, "header") as server, Connection(server.address) as connection:
+        before = time.monotonic()
+        connection.send(GET[:1])
+        after = time.monotonic()
+        connection.socket.settimeout(0.05)
+        while time.monotonic() - before < 10:
+            connection.send(b"G")
+            with contextlib.suppress(TimeoutError, ConnectionResetError):
+                assert connection.socket.recv(1) == b"", "an answer to half a head"
+                return Span(time.monotonic() - before, time.monotonic() - after)
+        raise AssertionError("a trickle is not closed")
+
+
+@experiment("K-80", span=False)
+def a_head_that_takes_less_is_answered(twin):
+    with limited(twin, "header") as server, Connection(server.address) as connection:
+        for _ in range(3):
+            connection.send(GET[:10])
+            time.sleep(0.4)
+            connection.send(GET[10:])
+            assert connection.answer().status == 200
+
+
+@experiment("K-80", span=False)
+def silence_is_no_head(twin):
+    with limited(twin, "header") as server, Connection(server.address) as connection:
+        time.sleep(2.5)
+        answered(connection)
+        time.sleep(2.5)
+        answered(connection)
+
+
+@experiment("K-81")
+def a_connection_that_never_speaks_is_closed(twin):
+    with limited(twin, "idle") as server:
+        before = time.monotonic()
+        with Connection(server.address) as connection:
+            return measure_since(connection, before)
+
+
+@experiment("K-81")
+def a_connection_that_falls_silent_is_closed(twin):
+    with limited(twin, "idle") as server, Connection(server.address) as connection:
+        return measure(connection, lambda: answered(connection))
+
+
+@experiment("K-81")
+def a_connection_that_falls_silent_again_is_closed(twin):
+    with limited(twin, "idle") as server, Connection(server.address) as connection:
+        for _ in range(3):
+            answered(connection)
+            time.sleep(0.5)
+        return measure(connection, lambda: answered(connection))
+
+
+@experiment("K-81", span=False)
+def half_a_head_is_no_silence(twin):
+    with limited(twin, "idle") as server, Connection(server.address) as connection:
+        connection.send(GET[:5])
+        time.sleep(2.5)
+        connection.send(GET[5:])
+        assert connection.answer().status == 200
+
+
+@experiment("K-81", "K-82", span=False)
+def an_answer_that_is_not_read_is_no_silence(twin):
+    with limited(twin, "idle", "header", content=BIG) as server:
+        with Connection(server.address, receive_buffer=4096) as connection:
+            connection.send(GET)
+            time.sleep(2.5)
+            assert connection.answer().body == BIG
+
+
+@experiment("K-82")
+def a_peer_that_accepts_nothing_is_reset(twin):
+    with limited(twin, "write", content=BIG) as server:
+        with Connection(server.address, receive_buffer=4096) as connection:
+            before = time.monotonic()
+            connection.send(GET)
+            until(lambda: has_read_all(server, [connection]))
+            after = time.monotonic()
+            span = until_reset(connection, before, after)
+            with contextlib.suppress(*GONE):
+                while connection.socket.recv(1 << 20):
+                    pass
+                raise AssertionError("closed, not reset")
+            return span
+
+
+@experiment("K-82")
+def a_peer_that_accepts_nothing_more_is_reset(twin):
+    """The clock starts again with what was accepted last."""
+    with limited(twin, "write", content=BIG) as server:
+        with Connection(server.address, receive_buffer=4096) as connection:
+            connection.send(GET)
+            for _ in range(5):
+                time.sleep(0.4)
+                before = time.monotonic()
+                connection.exactly(1 << 20)
+            return until_reset(connection, before, time.monotonic())
+
+
+@experiment("K-82", span=False)
+def a_slow_peer_is_not_reset(twin):
+    """It takes a little, every now and then, for four times the limit."""
+    with limited(twin, "write", content=BIG) as server:
+        with Connection(server.address, receive_buffer=4096) as connection:
+            connection.send(GET)
+            taken = b""
+            for _ in range(10):
+                time.sleep(0.4)
+                taken += connection.exactly(16384)
+            connection.pending = taken
+            assert connection.answer().body == BIG
+
+
+@experiment("K-12")
+def standard_input_without_end_ends_it(twin):
+    return waits_for_content(twin, "standard input", [])
+
+
+@experiment("K-12")
+def a_fifo_without_end_ends_it(twin):
+    return waits_for_content(twin, '"/dev/stdin"', ["--file", "/dev/stdin"])
+
+
+def waits_for_content(twin, name, args):
+    reading, writing = os.pipe()
+    with open(writing, "wb", buffering=0) as pipe, open(reading, "rb") as stdin:
+        before = time.monotonic()
+        args = ["--stdin-read-timeout-seconds", "1", *args]
+        server = Server(twin, args, wait=False, preexec_fn=lambda: os.dup2(stdin.fileno(), 0))
+        pipe.write(b"the beginning")
+        until(lambda: unread(pipe.fileno()) == 0)
+        after = time.monotonic()
+        with server:
+            assert server.wait() == 1
+            span = Span(time.monotonic() - before, time.monotonic() - after)
+            reason = "not at its end after 1 seconds (raise --stdin-read-timeout-seconds)"
+            assert server.stderr() == f"kcup: cannot read content from {name}: {reason}\n"
+            return span
+
+
+@experiment("K-19")
+def a_drain_has_an_end(twin):
+    with limited(twin, "shutdown") as server, Connection(server.address) as connection:
+        connection.send(GET[:5])
+        until(lambda: has_read_all(server, [connection]))
+        before = time.monotonic()
+        server.signal()
+        after = time.monotonic()
+        assert server.wait() == 0
+        return Span(time.monotonic() - before, time.monotonic() - after)
+
+
+@experiment("K-72", span=False)
+def what_still_comes_is_discarded_for_a_while(twin):
+    """A byte now and then: no reset in the first moments, and an end of it after a second."""
+    with limited(twin) as server, Connection(server.address) as connection:
+        connection.send(POST)
+        before = time.monotonic()
+        assert connection.answer().status == 404
+        connection.expect_end()
+        with contextlib.suppress(*GONE):
+            while time.monotonic() - before < 10:
+                connection.socket.sendall(b"x")
+                time.sleep(0.05)
+        span = time.monotonic() - before
+        assert 0.8 <= span <= 4, f"discarded for {span:.3f} s"
+
+
+@experiment("K-72", span=False)
+def the_end_of_the_peer_ends_the_discarding(twin):
+    with limited(twin) as server, Connection(server.address) as connection:
+        connection.send(POST)
+        assert connection.answer().status == 404
+        connection.expect_end()
+        connection.half_close()
+
+
+@pytest.fixture(scope="module")
+def outcomes(request):
+    """All experiments on all twins, started together; and the metronome that ran beside them."""
+    metronome = Metronome()
+    jobs = [(twin, name) for twin in request.config.twins for name in EXPERIMENTS]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        futures = {(twin.name, name): pool.submit(EXPERIMENTS[name][0], twin) for twin, name in jobs}
+    metronome.running = False
+    return futures, metronome.worst
+
+
+@pytest.mark.spec("K-83")
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_limit(twin, name, outcomes):
+    futures, worst = outcomes
+    span = futures[twin.name, name].result()
+    if EXPERIMENTS[name][1]:
+        assert span.longest >= LIMIT, f"ended after {span.longest:.3f} s, before its time"
+        tolerance = 2 * worst + 0.05
+        assert span.shortest <= LATEST + tolerance, f"ended after {span.shortest:.3f} s (tolerance {tolerance:.3f} s)"
