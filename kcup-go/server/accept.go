@@ -33,7 +33,7 @@ func (a *acceptor) init() (err error) {
 		return err
 	}
 	a.watching = true
-	for _, fd := range []int{a.listener, a.roomWake} {
+	for _, fd := range []int{a.listener, a.room.wake} {
 		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
 		if err = unix.EpollCtl(a.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
 			return err
@@ -69,8 +69,8 @@ func (a *acceptor) wait() bool {
 	listening := !a.paused && !a.asked
 	if full && listening {
 		// Asked before looking, so that what falls silent in between wakes us.
-		a.roomWanted.Store(true)
-		listening = a.silentest() != nil
+		a.room.wanted.Store(true)
+		listening = silentest(a.workers) != nil
 	}
 	a.watch(listening)
 	timeout := -1
@@ -83,9 +83,9 @@ func (a *acceptor) wait() bool {
 	}
 	waits := false
 	for _, event := range a.events[:n] {
-		if event.Fd == int32(a.roomWake) {
+		if event.Fd == int32(a.room.wake) {
 			a.asked = false
-			clearWake(a.roomWake)
+			clearWake(a.room.wake)
 			return false // the counts have changed
 		}
 		waits = true
@@ -117,9 +117,9 @@ func (a *acceptor) take() {
 		}
 		return
 	}
-	if w := a.silentest(); w != nil {
+	if w := silentest(a.workers); w != nil {
 		a.asked = true
-		a.roomWanted.Store(true)
+		a.room.wanted.Store(true)
 		w.tell(func(m *mailbox) { m.evict++ })
 	}
 }
@@ -139,11 +139,11 @@ func (a *acceptor) accept() bool {
 	}
 	least := a.workers[0]
 	for _, w := range a.workers[1:] {
-		if w.counts.open.Load() < least.counts.open.Load() {
+		if w.status.open.Load() < least.status.open.Load() {
 			least = w
 		}
 	}
-	least.counts.open.Add(1)
+	least.status.open.Add(1)
 	least.tell(func(m *mailbox) { m.sockets = append(m.sockets, int32(fd)) })
 	return true
 }
@@ -159,23 +159,9 @@ func (a *acceptor) pause(err error) {
 
 func (a *acceptor) open() (total int) {
 	for _, w := range a.workers {
-		total += int(w.counts.open.Load())
+		total += int(w.status.open.Load())
 	}
 	return total
-}
-
-// silentest is the worker whose connection has been silent longest.
-func (a *acceptor) silentest() (found *worker) {
-	var oldest uint32
-	for _, w := range a.workers {
-		if w.counts.idle.Load() == 0 {
-			continue
-		}
-		if since := w.counts.oldestIdle.Load(); found == nil || since < oldest {
-			found, oldest = w, since
-		}
-	}
-	return found
 }
 
 func (w *worker) tell(what func(*mailbox)) {

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"kcup/respond"
+	"kcup/server/guard"
 )
 
 // codec turns a head that the guard let through into a request. The library sees nothing but this head:
@@ -23,15 +24,15 @@ type codec struct {
 const standIn = "Host: -\r\n"
 
 func (c *codec) init() {
-	c.buffer = bufio.NewReaderSize(&c.bytes, maxHead+len(standIn))
+	c.buffer = bufio.NewReaderSize(&c.bytes, guard.MaxHead+len(standIn))
 	// Else the library would judge Trailer, and lay Connection and Cookie aside.
 	c.header.DisableSpecialHeader()
 }
 
 // read parses head, which begins at its request line. The request is good until the next call.
-func (c *codec) read(g *guard, head []byte) (*respond.Request, error) {
-	if head = head[g.skip:]; g.emptyHost {
-		line := g.requestLine - g.skip
+func (c *codec) read(g *guard.Guard, head []byte) (*respond.Request, error) {
+	if head = head[g.Skip:]; g.EmptyHost {
+		line := g.FirstField - g.Skip
 		c.scratch = append(append(append(c.scratch[:0], head[:line]...), standIn...), head[line:]...)
 		head = c.scratch
 	}

@@ -1,5 +1,11 @@
 package server
 
+import (
+	"golang.org/x/sys/unix"
+
+	"kcup/server/guard"
+)
+
 // phase is where a connection is in its life.
 type phase uint8
 
@@ -29,6 +35,187 @@ type connection struct {
 
 // kept is input that could not be used up: a part of a head, or requests behind a pending answer.
 type kept struct {
-	guard guard
+	guard guard.Guard
 	bytes []byte
+}
+
+// input reads once for a connection that is not writing.
+func (w *worker) input(slot int32) {
+	if w.slots[slot].phase == lingering {
+		w.discard(slot)
+	} else {
+		w.read(slot)
+	}
+}
+
+// read puts new bytes behind those that were kept, and serves what is complete.
+func (w *worker) read(slot int32) {
+	c := &w.slots[slot]
+	before := 0
+	if c.kept != nil {
+		before = copy(w.in, c.kept.bytes)
+	}
+	n, err := recv(c.fd, w.in[before:before+readSize])
+	switch {
+	case err == unix.EAGAIN && (!w.draining || c.phase != idle):
+	case err != 0 || n == 0:
+		w.close(slot)
+	default:
+		c.full = n == readSize
+		w.serve(slot, before+n)
+	}
+}
+
+// serve answers the requests at the start of w.in, in order, and keeps what is left.
+func (w *worker) serve(slot int32, length int) {
+	b := w.in[:length]
+	var g guard.Guard
+	c := &w.slots[slot]
+	resumed := c.kept != nil && c.phase != writing
+	if c.kept != nil {
+		g = c.kept.guard
+	}
+	for len(b) > 0 {
+		switch g.Scan(b) {
+		case guard.Partial:
+			w.keep(slot, &g, b, resumed)
+			w.maybeAgain(slot)
+			return
+		case guard.Refused:
+			w.drop(slot)
+			w.refuse(slot, g.Status)
+			return
+		}
+		head := b[:g.Length]
+		b = b[g.Length:]
+		if !w.answer(slot, &g, head, len(b)) {
+			w.keepBehind(slot, b)
+			return
+		}
+		g, resumed = guard.Guard{}, false
+	}
+	w.drop(slot)
+	w.enter(slot, idle)
+	w.maybeAgain(slot)
+}
+
+// maybeAgain gives a connection another turn when the end of its input has not been seen, after all others had theirs.
+func (w *worker) maybeAgain(slot int32) {
+	c := &w.slots[slot]
+	if c.phase == vacant || c.queued || !c.full && !c.hangup && (!w.draining || c.phase != idle) {
+		return
+	}
+	c.queued = true
+	w.again = append(w.again, slot)
+}
+
+// keep holds on to a part of a head. When it goes on with what was kept only its new bytes are copied.
+func (w *worker) keep(slot int32, g *guard.Guard, b []byte, resumed bool) {
+	c := &w.slots[slot]
+	if c.kept == nil {
+		c.kept = w.spare.takeKept()
+		w.held += cap(c.kept.bytes)
+	}
+	k := c.kept
+	w.held -= cap(k.bytes)
+	if !resumed {
+		k.bytes = k.bytes[:0]
+	}
+	k.guard, k.bytes = *g, append(k.bytes, b[len(k.bytes):]...)
+	w.held += cap(k.bytes)
+	switch {
+	case g.Fresh():
+		w.enter(slot, idle)
+	case !resumed || c.phase != inHead:
+		w.enter(slot, inHead)
+	}
+	for w.held > w.heldMost && w.queue[inHead].count > 0 {
+		w.close(w.queue[inHead].first)
+	}
+}
+
+// keepBehind holds on to requests behind an answer that is pending. Where there is no room for them the connection
+// ends with that answer: its peer has to read before it may ask for more.
+func (w *worker) keepBehind(slot int32, b []byte) {
+	c := &w.slots[slot]
+	if c.phase != writing {
+		return // closed, or lingering: nothing behind it is read as a request
+	}
+	if !c.out.stays || len(b) == 0 {
+		w.drop(slot)
+		return
+	}
+	if c.kept == nil {
+		c.kept = w.spare.takeKept()
+		w.held += cap(c.kept.bytes)
+	}
+	w.held -= cap(c.kept.bytes)
+	c.kept.guard, c.kept.bytes = guard.Guard{}, append(c.kept.bytes[:0], b...)
+	w.held += cap(c.kept.bytes)
+	if w.held > w.heldMost {
+		w.drop(slot)
+		c.out.stays = false
+	}
+}
+
+// drop lets go of kept input.
+func (w *worker) drop(slot int32) {
+	if k := w.slots[slot].kept; k != nil {
+		w.slots[slot].kept = nil
+		w.held -= cap(k.bytes)
+		w.spare.giveKept(k)
+	}
+}
+
+// linger ends our side, so that the answer is not lost to a reset when the peer is still sending (K-72).
+func (w *worker) linger(slot int32) {
+	w.drop(slot)
+	c := &w.slots[slot]
+	if unix.Shutdown(int(c.fd), unix.SHUT_WR) != nil {
+		w.close(slot)
+		return
+	}
+	c.left = lingerMost
+	w.enter(slot, lingering)
+	w.discard(slot)
+}
+
+func (w *worker) discard(slot int32) {
+	c := &w.slots[slot]
+	for c.left > 0 {
+		most := min(int(c.left), readSize)
+		n, err := recv(c.fd, w.in[:most])
+		if err == unix.EAGAIN {
+			return
+		}
+		if err != 0 || n == 0 {
+			break
+		}
+		c.left -= int32(n)
+		if n < most && !c.hangup {
+			return
+		}
+	}
+	w.close(slot)
+}
+
+func (w *worker) close(slot int32) {
+	w.drop(slot)
+	c := &w.slots[slot]
+	if c.out != nil {
+		w.spare.giveOutgoing(c.out)
+		c.out = nil
+	}
+	unix.Close(int(c.fd))
+	c.queued = false
+	w.remove(slot)
+	w.closed = true
+	w.status.open.Add(-1)
+}
+
+// reset closes without waiting for bytes that the peer does not take (K-82).
+func (w *worker) reset(slot int32) {
+	now := unix.Linger{Onoff: 1}
+	_ = unix.SetsockoptLinger(int(w.slots[slot].fd), unix.SOL_SOCKET, unix.SO_LINGER, &now)
+	w.close(slot)
 }

@@ -1,6 +1,9 @@
 package server
 
-import "kcup/respond"
+import (
+	"kcup/respond"
+	"kcup/server/guard"
+)
 
 // outgoing is the rest of an answer that the socket did not take at once. Its body borrows the content's bytes.
 type outgoing struct {
@@ -58,9 +61,9 @@ func (s *spare) giveKept(k *kept) {
 }
 
 // answer renders the answer to one request into the worker's buffer and sends it.
-func (w *worker) answer(slot int32, g *guard, head []byte, behind int) (sent bool) {
+func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (sent bool) {
 	c := w.content.Load()
-	stays := g.persists() && !g.body
+	stays := g.Persists() && !g.Body
 	if w.draining && stays {
 		// What was sent before the drain is answered (K-18): only the last answer ends the connection.
 		stays = behind > 0 || readable(w.slots[slot].fd) > 0
@@ -75,7 +78,7 @@ func (w *worker) answer(slot int32, g *guard, head []byte, behind int) (sent boo
 	switch {
 	case !stays:
 		connection = respond.Close
-	case g.http10:
+	case g.HTTP10:
 		connection = respond.KeepAlive
 	}
 	w.out = choice.AppendHead(w.out[:0], c, &w.clock, connection)

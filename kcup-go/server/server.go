@@ -38,7 +38,7 @@ func New(cfg *config.Config, c *content.Content, envelope Envelope, log *logrus.
 	s.stall = ticks(cfg.WriteTimeout)
 	server := &Server{shared: s, patience: cfg.ShutdownTimeout}
 	var err error
-	if s.roomWake, err = newWake(); err != nil {
+	if s.room.wake, err = newWake(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
 	}
 	for range envelope.threads {
@@ -72,7 +72,7 @@ func (s *Server) Run(signals <-chan os.Signal, ready func()) error {
 
 	s.shared.log.Infof("draining after %v", <-signals)
 	s.acceptor.draining.Store(true)
-	wake(s.shared.roomWake)
+	wake(s.shared.room.wake)
 	done := make(chan struct{})
 	go func() { all.Wait(); close(done) }()
 	select {
@@ -84,5 +84,3 @@ func (s *Server) Run(signals <-chan os.Signal, ready func()) error {
 	}
 	return nil
 }
-
-func ticks(d time.Duration) uint32 { return uint32(d / tick) }

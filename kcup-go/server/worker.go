@@ -11,13 +11,13 @@ import (
 
 	"kcup/content"
 	"kcup/respond"
+	"kcup/server/guard"
 )
 
 const (
 	readSize   = 16384
 	lingerMost = 65536
 	glanceTime = 2 // ticks
-	tick       = 100 * time.Millisecond
 )
 
 // shared is what all workers have in common; nobody changes it but through its atomics.
@@ -29,9 +29,7 @@ type shared struct {
 	heldMost int                // bytes a worker may keep of unfinished heads
 	started  time.Time
 	log      *logrus.Logger
-
-	roomWanted atomic.Bool // the acceptor waits for a connection to close or fall silent
-	roomWake   int         // its eventfd
+	room     room
 }
 
 // worker is one event loop. Everything in it but the mailbox and the counts belongs to its goroutine alone.
@@ -56,7 +54,7 @@ type worker struct {
 	closed   bool // a connection, in this turn
 
 	mailbox mailbox
-	counts  counts
+	status  status
 }
 
 // mailbox is how the acceptor speaks to a worker.
@@ -68,15 +66,8 @@ type mailbox struct {
 	last    bool // no more sockets will come
 }
 
-// counts is how a worker speaks to the acceptor.
-type counts struct {
-	open       atomic.Int32 // also those that are still in the mailbox
-	idle       atomic.Int32
-	oldestIdle atomic.Uint32 // tick
-}
-
 func newWorker(s *shared) (*worker, error) {
-	w := &worker{shared: s, phases: newPhases(), in: make([]byte, maxHead+2+readSize)}
+	w := &worker{shared: s, phases: newPhases(), in: make([]byte, guard.MaxHead+2+readSize)}
 	w.codec.init()
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -110,33 +101,9 @@ func (w *worker) run() {
 			w.readMail()
 		}
 		w.expire()
-		w.publish()
+		w.status.publish(w)
 	}
 	unix.Close(w.epoll)
-}
-
-// readClocks is done once for all events of a turn.
-func (w *worker) readClocks() {
-	now := time.Now()
-	w.now = uint32(now.Sub(w.started) / tick)
-	w.clock.Set(now.Unix())
-}
-
-// patience is how long nothing can expire, in milliseconds.
-func (w *worker) patience() int {
-	least := int64(-1)
-	for p := range phaseCount {
-		if first := w.queue[p].first; first != none {
-			due := int64(w.slots[first].since) + int64(w.limits[p]) + 1
-			if least < 0 || due < least {
-				least = due
-			}
-		}
-	}
-	if least < 0 {
-		return -1
-	}
-	return int(max(0, time.Duration(least)*tick-time.Since(w.started)+time.Millisecond) / time.Millisecond)
 }
 
 func (w *worker) expire() {
@@ -216,19 +183,6 @@ func (w *worker) adopt(fd int32) {
 	} else if w.draining {
 		w.input(slot)
 	}
-}
-
-// publish lets the acceptor know what it may count on.
-func (w *worker) publish() {
-	count := int32(w.queue[idle].count)
-	w.counts.idle.Store(count)
-	if count > 0 {
-		w.counts.oldestIdle.Store(w.slots[w.queue[idle].first].since)
-	}
-	if (count > 0 || w.closed) && w.roomWanted.Swap(false) {
-		wake(w.roomWake)
-	}
-	w.closed = false
 }
 
 func (w *worker) enter(slot int32, to phase) { w.phases.enter(slot, to, w.now) }

@@ -1,4 +1,4 @@
-package server
+package guard
 
 // Classes of bytes, one bit each.
 const (
@@ -39,17 +39,17 @@ func makeClasses() (table [256]uint8) {
 }
 
 // judgeRequestLine is called at its LF: version first, then the form of the target, then CONNECT.
-func (g *guard) judgeRequestLine(b []byte) verdict {
-	method, target := b[g.skip:g.lineStart-1], b[g.lineStart:g.mark-1]
+func (g *Guard) judgeRequestLine(b []byte) Verdict {
+	method, target := b[g.Skip:g.lineStart-1], b[g.lineStart:g.mark-1]
 	major, minor := b[g.mark+5], b[g.mark+7]
 	if major != '1' || minor > '1' {
 		return g.refuse(505)
 	}
-	g.http10 = minor == '0'
+	g.HTTP10 = minor == '0'
 	if !isTargetForm(string(method) == "OPTIONS", target) || string(method) == "CONNECT" {
 		return g.refuse(400)
 	}
-	return partial
+	return Partial
 }
 
 // isTargetForm is K-62.
@@ -111,14 +111,14 @@ func isHostPort(b []byte) bool {
 }
 
 // judgeField is called at the LF of a field line.
-func (g *guard) judgeField(name, value []byte) verdict {
+func (g *Guard) judgeField(name, value []byte) Verdict {
 	ok := true
 	switch len(name) {
 	case len("host"):
 		if equalFold(name, "host") {
 			value = trimBlanks(value)
 			ok = !g.hasHost && (len(value) == 0 || isHostPort(value))
-			g.hasHost, g.emptyHost = true, len(value) == 0
+			g.hasHost, g.EmptyHost = true, len(value) == 0
 		}
 	case len("connection"):
 		if equalFold(name, "connection") {
@@ -130,17 +130,17 @@ func (g *guard) judgeField(name, value []byte) verdict {
 		}
 	case len("transfer-encoding"):
 		if equalFold(name, "transfer-encoding") {
-			ok = !g.chunked && !g.hasLength && !g.http10 && equalFold(trimBlanks(value), "chunked")
-			g.chunked, g.body = true, true
+			ok = !g.chunked && !g.hasLength && !g.HTTP10 && equalFold(trimBlanks(value), "chunked")
+			g.chunked, g.Body = true, true
 		}
 	}
 	if !ok {
 		return g.refuse(400)
 	}
-	return partial
+	return Partial
 }
 
-func (g *guard) judgeLength(value []byte) bool {
+func (g *Guard) judgeLength(value []byte) bool {
 	if g.hasLength || g.chunked || len(value) == 0 || len(value) > 18 {
 		return false
 	}
@@ -149,12 +149,12 @@ func (g *guard) judgeLength(value []byte) bool {
 		if classes[c]&digit == 0 {
 			return false
 		}
-		g.body = g.body || c != '0'
+		g.Body = g.Body || c != '0'
 	}
 	return true
 }
 
-func (g *guard) judgeConnection(value []byte) {
+func (g *Guard) judgeConnection(value []byte) {
 	for start, i := 0, 0; i <= len(value); i++ {
 		if i < len(value) && value[i] != ',' {
 			continue

@@ -1,0 +1,88 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func parse(variables string, args ...string) (Config, string, error) {
+	getenv := func(name string) string {
+		for _, pair := range strings.Split(variables, ";") {
+			if key, value, _ := strings.Cut(pair, "="); key == name {
+				return value
+			}
+		}
+		return ""
+	}
+	return Parse(args, getenv, "1.2.3")
+}
+
+func TestUsageErrorsAreWordedAsTheContractSays(t *testing.T) {
+	for _, c := range []struct {
+		variables, args, want string
+	}{
+		{"", "--port 70000", `--port: "70000" is not a whole number from 0 to 65535`},
+		{"", "-p +1", `--port: "+1" is not a whole number from 0 to 65535`},
+		{"PORT=x", "", `PORT: "x" is not a whole number from 0 to 65535`},
+		{"", "--max-content-bytes 1099511627777", `--max-content-bytes: "1099511627777" is not a whole number from 1 to 1099511627776`},
+		{"", "--x", `unknown option "--x" (see kcup --help)`},
+		{"", "--x=1", `unknown option "--x" (see kcup --help)`},
+		{"", "-x", `unknown option "-x" (see kcup --help)`},
+		{"", "--port", `--port needs a value`},
+		{"", "-p", `--port needs a value`},
+		{"", "--port --host ::1", `--port needs a value`},
+		{"", "x", `unexpected argument "x" (see kcup --help)`},
+		{"", "--host localhost", `--host: "localhost" is not an IPv4 or IPv6 address`},
+		{"", "--host fe80::1%eth0", `--host: "fe80::1%eth0" is not an IPv4 or IPv6 address`},
+		{"", "--file=", `--file: "" is empty`},
+		{"", "--path a", `--path: "a" does not start with "/"`},
+		{"", "--path /a?b", `--path: "/a?b" is not a path`},
+		{"CONTENT_TYPE=text", "", `CONTENT_TYPE: "text" is not a media type`},
+		{"", "--header x", `--header: "x" is not "Name: value"`},
+		{"HEADERS=A:b\nDATE:x", "", `HEADERS: "DATE:x" sets a field that kcup sets itself`},
+		{"", "--compression on", `--compression: "on" is not one of auto, off`},
+	} {
+		_, _, err := parse(c.variables, strings.Fields(c.args)...)
+		if !errors.As(err, new(UsageError)) || err.Error() != c.want {
+			t.Errorf("%s %s: %v, want %s", c.variables, c.args, err, c.want)
+		}
+	}
+}
+
+func TestAnOptionBeatsItsVariableAndTheLastOneWins(t *testing.T) {
+	cfg, _, err := parse("PORT=81;HOST=;HEADERS=A: b\n\nC: d", "-p80", "--port=5000", "-h::1")
+	if err != nil || cfg.Port != 5000 || cfg.Host.String() != "::1" || len(cfg.Fields) != 2 || cfg.Fields[1] != (Field{"c", "d"}) {
+		t.Fatalf("%+v %v", cfg, err)
+	}
+	if cfg, _, err = parse("HEADERS=A: b;FILE=;PORT=81", "--header", "E: f", "--file", "-"); err != nil || len(cfg.Fields) != 1 || cfg.Port != 81 || cfg.File != "" {
+		t.Fatalf("%+v %v", cfg, err)
+	}
+}
+
+func TestHelpSaysEverythingInTheTable(t *testing.T) {
+	_, text, err := parse("PORT=x", "--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"-f, --file PATH", "FILE", "-h, --host ADDR", "--header 'Name: value'", "HEADERS", "67108864", "--version"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if _, text, _ = parse("", "--version"); text != "kcup 1.2.3 (go)\n" {
+		t.Error(text)
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"text/html": true, "text/html; charset=utf-8": true, `a/b;c="d e;f"; g=h`: true, "a/b ; c=d": true,
+		"text": false, "/html": false, "text/": false, "text/html charset=utf-8": false, "a/b; c": false,
+		`a/b; c="d`: false, "a/b; c=\x01": false, "a/b, c/d": false, "tëxt/html": false, "": false,
+	} {
+		if isMediaType(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
