@@ -48,18 +48,22 @@ pub fn end(policy: &[u8]) -> (usize, usize) {
 }
 
 impl<'a> Line<'a> {
-    /// Nothing where there is no colon. Blanks around key and value are left out, also where they must not be.
+    /// None in a comment, where there is a bare CR, and without a colon. Blanks around key and value are left out, also
+    /// where they must not be.
     pub fn pair(&self) -> Option<Pair<'a>> {
+        if comment(self.bytes).is_some() || self.bytes.contains(&b'\r') {
+            return None;
+        }
         let colon = self.bytes.iter().position(|byte| *byte == b':')?;
         let (key, value) = (&self.bytes[..colon], &self.bytes[colon + 1..]);
         let blanks = value.iter().take_while(|byte| is_blank(**byte)).count();
-        Some(Pair {
-            key: trim(key),
-            colon,
-            value: trim(value),
-            value_at: colon + 1 + blanks,
-        })
+        Some(Pair { key: trim(key), colon, value: trim(value), value_at: colon + 1 + blanks })
     }
+}
+
+/// Where a line that is a comment begins to be one, from 0.
+pub fn comment(line: &[u8]) -> Option<usize> {
+    line.iter().position(|byte| !is_blank(*byte)).filter(|at| line[*at] == b'#')
 }
 
 /// RFC 5234 appendix B.1: WSP.

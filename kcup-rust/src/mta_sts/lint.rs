@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 
 use super::finding::Finding;
-use super::host;
 use super::line::{self, is_blank, Line, Pair};
-use super::new::{MAX_MAX_AGE, MODES};
+use super::new::{Mode, MAX_MAX_AGE};
 use super::rules::Rule;
-use super::{served_length, Mode};
+use super::{host, served};
 
 /// RFC 8461 section 3.3: receivers may stop reading behind 64 KiB.
-const MAX_SIZE: usize = 65_536;
+pub const MAX_SIZE: usize = 65_536;
 /// Behind this one receiver does.
 const LARGE: usize = 10_240;
 const DAY: u32 = 86_400;
@@ -20,7 +19,7 @@ const WEEK: u32 = 7 * DAY;
 pub fn lint(policy: &[u8]) -> Vec<Finding> {
     let mut judge = Judge::default();
     if line::has_byte_order_mark(policy) {
-        judge.find(1, 1, Rule::ByteOrderMark);
+        judge.findings.push(Finding::new(1, 1, Rule::ByteOrderMark));
     }
     for line in line::lines(policy) {
         judge.line(&line);
@@ -38,31 +37,149 @@ struct Judge<'a> {
     keys: HashSet<&'a [u8]>,
     /// The known keys that some line has, or nearly has.
     present: HashSet<&'static str>,
-    /// Whether a line has a key, and another than `version`.
+    /// Whether some line has a key other than `version`.
     other_key: bool,
     /// Whether a line cannot be read, so that what seems missing may stand there.
     unread: bool,
-    mode: Option<At<Mode>>,
-    /// Seconds.
-    max_age: Option<At<u32>>,
+    /// A value, and what the line's finding would be.
+    mode: Option<(Mode, Finding)>,
+    max_age: Option<(u32, Finding)>,
 }
 
-struct At<T> {
-    line: usize,
-    column: usize,
-    value: T,
-}
+/// Where a line breaks a rule, from 0.
+type Place = fn(&[u8]) -> Option<usize>;
 
-/// What no line may be, in the order of precedence: the rule, and where it is broken, from 0.
-type Form = (Rule, fn(&[u8]) -> Option<usize>);
-const FORMS: [Form; 9] = [
+/// What no line may be, in the order of precedence.
+const FORMS: [(Rule, Place); 9] = [
     (Rule::BareCr, |line| find(line, |byte| byte == b'\r')),
     (Rule::Control, |line| find(line, |byte| byte.is_ascii_control() && byte != b'\t')),
     (Rule::BlankLine, |line| line.iter().all(|byte| is_blank(*byte)).then_some(0)),
-    (Rule::Comment, |line| find(line, |byte| !is_blank(byte)).filter(|at| line[*at] == b'#')),
+    (Rule::Comment, line::comment),
     (Rule::NonAscii, |line| not_ascii(line).filter(|_| !line.starts_with(b"mx:"))),
-    (Rule::MxNonAscii, |line| not_ascii(line).and_then(|_| Some(line_value_at(line)?))),
+    (Rule::MxNonAscii, not_ascii),
     (Rule::LeadingSpace, |line| is_blank(line[0]).then_some(0)),
     (Rule::NoColon, |line| (!line.contains(&b':')).then_some(0)),
-    (Rule::SpaceBeforeColon, |line| space_before_colon(line)),
+    (Rule::SpaceBeforeColon, space_before_colon),
 ];
+
+fn find(line: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
+    line.iter().position(|byte| wanted(*byte))
+}
+
+fn not_ascii(line: &[u8]) -> Option<usize> {
+    find(line, |byte| !byte.is_ascii())
+}
+
+fn space_before_colon(line: &[u8]) -> Option<usize> {
+    let key = &line[..find(line, |byte| byte == b':')?];
+    let end = key.iter().rposition(|byte| !is_blank(*byte)).map_or(0, |last| last + 1);
+    (end < key.len()).then_some(end)
+}
+
+impl<'a> Judge<'a> {
+    fn line(&mut self, line: &Line<'a>) {
+        let at = |rule, place| Finding::new(line.number, line.start + place, rule);
+        let form = FORMS.iter().find_map(|(rule, broken)| Some((*rule, broken(line.bytes)?)));
+        let rule = form.map(|(rule, _)| rule);
+        self.unread |= matches!(rule, Some(Rule::BareCr | Rule::NoColon));
+        let pair = line.pair();
+        let behind_other_key = self.other_key;
+        if let Some(pair) = &pair {
+            self.present.extend(line::near(pair.key));
+            self.other_key |= pair.key != b"version";
+        }
+        let finding = match (form, &pair) {
+            (Some((rule, place)), _) => Some(at(rule, place)),
+            (None, Some(pair)) => self.pair(pair, behind_other_key, at),
+            (None, None) => None,
+        };
+        self.findings.extend(finding);
+    }
+
+    fn pair(
+        &mut self,
+        pair: &Pair<'a>,
+        behind_other_key: bool,
+        at: impl Fn(Rule, usize) -> Finding,
+    ) -> Option<Finding> {
+        let value = |rule| at(rule, pair.value_at);
+        match line::near(pair.key) {
+            Some(known) if known.as_bytes() != pair.key => return Some(at(Rule::NearMiss, 0).meaning(known)),
+            None if !is_extension_name(pair.key) => return Some(at(Rule::BadKey, 0)),
+            _ => {}
+        }
+        let stood_before = !self.keys.insert(pair.key);
+        match pair.key {
+            b"mode" if stood_before => Some(at(Rule::ModeDuplicate, 0)),
+            key if stood_before && key != b"mx" => Some(at(Rule::Duplicate, 0)),
+            _ if pair.value.is_empty() => Some(at(Rule::NoValue, pair.colon)),
+            b"version" if pair.value != b"STSv1" => Some(value(Rule::VersionValue)),
+            b"version" => behind_other_key.then(|| at(Rule::VersionNotFirst, 0)),
+            b"mode" => match Mode::of(pair.value) {
+                None => Some(value(Rule::ModeValue)),
+                Some(mode) => {
+                    self.mode = Some((mode, value(Rule::NoneWithoutMx)));
+                    None
+                }
+            },
+            b"max_age" => match max_age(pair.value) {
+                Err(rule) => Some(value(rule)),
+                Ok(seconds) => {
+                    self.max_age = Some((seconds, value(Rule::MaxAgeWeek)));
+                    None
+                }
+            },
+            b"mx" => host::fault(pair.value).map(value),
+            _ => Some(at(Rule::UnknownKey, 0)),
+        }
+    }
+
+    /// What no line alone can tell.
+    fn whole(&mut self, policy: &[u8]) {
+        let mode = self.mode.as_ref().map(|(mode, _)| *mode);
+        if let (Some(Mode::Enforce), Some((seconds, week))) = (mode, self.max_age) {
+            self.findings.extend((seconds < WEEK).then_some(week));
+        }
+        let (line, column) = line::end(policy);
+        let at_end = |rule| Finding::new(line, column, rule);
+        let missing = |key| !self.unread && !self.present.contains(key);
+        for (key, rule) in
+            [("version", Rule::VersionMissing), ("mode", Rule::ModeMissing), ("max_age", Rule::MaxAgeMissing)]
+        {
+            if missing(key) {
+                self.findings.push(at_end(rule));
+            }
+        }
+        match self.mode {
+            _ if !missing("mx") => {}
+            Some((Mode::None, legal)) => self.findings.push(legal),
+            _ => self.findings.push(at_end(Rule::MxMissing)),
+        }
+        let size = served(policy).len();
+        if size > MAX_SIZE {
+            self.findings.push(at_end(Rule::SizeOver));
+        } else if size > LARGE {
+            self.findings.push(at_end(Rule::SizeLarge));
+        }
+    }
+}
+
+/// RFC 8461 section 3.2: sts-policy-ext-name.
+fn is_extension_name(key: &[u8]) -> bool {
+    let also = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
+    key.len() <= 32 && key.first().is_some_and(u8::is_ascii_alphanumeric) && key.iter().all(also)
+}
+
+/// RFC 8461 section 3.2: 1 to 10 digits, and no more than a year and a day.
+fn max_age(value: &[u8]) -> Result<u32, Rule> {
+    let text = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let seconds: u64 = match text.filter(|text| text.len() <= 10).map(str::parse) {
+        Some(Ok(seconds)) => seconds,
+        _ => return Err(Rule::MaxAgeValue),
+    };
+    match u32::try_from(seconds) {
+        Ok(seconds) if seconds < DAY => Err(Rule::MaxAgeDay),
+        Ok(seconds) if seconds <= MAX_MAX_AGE => Ok(seconds),
+        _ => Err(Rule::MaxAgeOver),
+    }
+}

@@ -15,11 +15,11 @@ mod txt;
 pub use finding::{has_error, json, Finding};
 pub use host::{domain, wrong_with};
 pub use lint::lint;
-pub use new::{policy, MAX_MAX_AGE, MODES};
-pub use rules::{Mode, Severity};
+pub use new::{policy, Mode, MAX_MAX_AGE, MODES};
+pub use rules::Severity;
 pub use txt::{record, zone_line};
 
-/// The bytes to serve: every line end of LF alone becomes CRLF, which all receivers read (RFC 8461 section 3.2 allows both).
+/// The bytes to serve: a line end of LF alone becomes CRLF (RFC 8461 section 3.2 has both).
 pub fn served(policy: &[u8]) -> Vec<u8> {
     let mut served = Vec::with_capacity(policy.len());
     for &byte in policy {

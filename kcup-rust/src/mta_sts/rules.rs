@@ -37,6 +37,9 @@ macro_rules! rules {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Rule { $($rule),* }
 
+        #[cfg(test)]
+        pub const ALL: &[Rule] = &[$(Rule::$rule),*];
+
         const TABLE: &[Row] = &[$(Row {
             slug: $slug,
             severity: Severity::$severity,

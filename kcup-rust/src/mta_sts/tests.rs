@@ -1,0 +1,202 @@
+use proptest::prelude::*;
+use serde::Deserialize;
+
+use super::rules::ALL;
+use super::*;
+
+#[derive(Deserialize)]
+struct Vectors {
+    rule: Vec<RuleRow>,
+    case: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct RuleRow {
+    rule: String,
+    severity: String,
+    message: String,
+    section: String,
+    breaks: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    policy: Vec<Part>,
+    findings: Vec<Found>,
+    id: Option<String>,
+    json: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    rule: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Part {
+    Text(String),
+    Repeat { repeat: String, times: usize },
+    Hex { hex: String },
+}
+
+impl Case {
+    fn bytes(&self) -> Vec<u8> {
+        let bytes = |part: &Part| match part {
+            Part::Text(text) => text.clone().into_bytes(),
+            Part::Repeat { repeat, times } => repeat.repeat(*times).into_bytes(),
+            Part::Hex { hex } => (0..hex.len() / 2)
+                .map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap())
+                .collect(),
+        };
+        self.policy.iter().flat_map(bytes).collect()
+    }
+}
+
+fn vectors() -> Vectors {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/mta_sts.toml");
+    toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn the_rules_are_those_of_the_table() {
+    let rows = vectors().rule;
+    assert_eq!(rows.len(), ALL.len());
+    for (want, rule) in rows.iter().zip(ALL) {
+        let row = rule.row();
+        assert_eq!(
+            (row.slug, row.severity.to_string(), row.message, row.section, row.breaks),
+            (
+                &*want.rule,
+                want.severity.clone(),
+                &*want.message,
+                &*want.section,
+                &*want.breaks.iter().map(String::as_str).collect::<Vec<_>>()
+            )
+        );
+    }
+}
+
+#[test]
+fn every_vector_has_its_findings() {
+    let mut wrong = Vec::new();
+    for case in vectors().case {
+        let findings = lint(&case.bytes());
+        let found: Vec<_> = findings.iter().map(ToString::to_string).collect();
+        let want: Vec<_> = case.findings.iter().map(|found| found.text.clone()).collect();
+        if found != want {
+            wrong.push((case.name, found, want));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_vector_without_an_error_has_its_id() {
+    for case in vectors().case {
+        let policy = case.bytes();
+        assert_eq!(case.id.is_none(), has_error(&lint(&policy)), "{}", case.name);
+        if let Some(id) = case.id {
+            assert_eq!(record(&policy), format!("v=STSv1; id={id};"), "{}", case.name);
+        }
+    }
+}
+
+#[test]
+fn json_is_what_a_parser_reads() {
+    for case in vectors().case {
+        let text = json(&lint(&case.bytes()));
+        assert_eq!(case.json.as_ref().unwrap_or(&text), &text, "{}", case.name);
+        let serde_json::Value::Array(read) = serde_json::from_str(&text).unwrap() else {
+            panic!("{text}");
+        };
+        let rules: Vec<_> = read.iter().map(|one| one["rule"].as_str().unwrap()).collect();
+        let want: Vec<_> = case.findings.iter().map(|found| &*found.rule).collect();
+        assert_eq!(rules, want, "{}", case.name);
+        for (one, found) in read.iter().zip(&case.findings) {
+            let message = one["message"].as_str().unwrap();
+            let start = format!(
+                "{}:{}: {}: {message} (",
+                one["line"],
+                one["column"],
+                one["severity"].as_str().unwrap()
+            );
+            assert!(found.text.starts_with(&start), "{}: {start}", case.name);
+        }
+    }
+}
+
+#[test]
+fn a_domain_loses_one_dot_and_nothing_else() {
+    let longest = format!("{}bb", "a.".repeat(121));
+    for good in ["example.com", "test", "xn--mller-kva.example", &longest] {
+        assert_eq!(domain(good), Some(good));
+        assert_eq!(domain(&format!("{good}.")), Some(good));
+    }
+    for bad in ["", ".", "..", "a..", "a b", "_mta-sts.a", "*.a", "-a", "é", &format!("{longest}b")] {
+        assert_eq!(domain(bad), None, "{bad}");
+    }
+    assert_eq!(zone_line("a.b", "v=STSv1; id=0;"), "_mta-sts.a.b. IN TXT \"v=STSv1; id=0;\"");
+}
+
+#[test]
+fn a_new_policy_is_refused_when_it_is_too_long() {
+    let host = format!("{}b", "a.".repeat(126));
+    let many = |count| policy(Mode::Testing, &vec![host.clone(); count], 86_400);
+    assert!(many(252).is_ok_and(|policy| !has_error(&lint(policy.as_bytes()))));
+    assert_eq!(many(253), Err("the policy is over 65536 bytes"));
+}
+
+/// Lines that are mostly right, and random ones.
+fn policies() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop_oneof![
+        "(version|mode|max_age|mx|[ -~]{0,8})[ :]{0,2}(STSv1|enforce|none|[0-9]{0,11}|[*.a-z0-9-]{0,20})[ \r]{0,2}"
+            .prop_map(String::into_bytes),
+        prop::collection::vec(any::<u8>(), 0..40),
+    ];
+    prop::collection::vec(line, 0..8).prop_map(|lines| lines.join(&b'\n'))
+}
+
+proptest! {
+    #[test]
+    fn findings_lie_within_the_policy_and_in_order(policy in policies()) {
+        let findings = lint(&policy);
+        let lines: Vec<_> = policy.split(|byte| *byte == b'\n').collect();
+        for finding in &findings {
+            prop_assert!((1..=lines.len()).contains(&finding.line));
+            prop_assert!((1..=lines[finding.line - 1].len() + 1).contains(&finding.column));
+        }
+        prop_assert!(findings.is_sorted());
+    }
+
+    #[test]
+    fn line_ends_change_neither_findings_nor_id(policy in policies()) {
+        let policy: Vec<u8> = policy.into_iter().filter(|byte| *byte != b'\r').collect();
+        let crlf = served(&policy);
+        prop_assert_eq!(record(&policy), record(&crlf));
+        prop_assert_eq!(lint(&policy), lint(&crlf));
+        prop_assert_eq!(served(&crlf), crlf);
+    }
+
+    #[test]
+    fn a_new_policy_has_no_error(
+        mode in prop::sample::select(MODES.map(|(_, mode)| mode).to_vec()),
+        hosts in prop::collection::vec("([*]\\.)?[a-zA-Z0-9*._ -]{1,12}|(\\*\\.)?[a-z0-9]{1,9}(\\.[a-z]{1,5}){0,2}", 1..5),
+        max_age in 0..=MAX_MAX_AGE,
+    ) {
+        let hosts: Vec<String> = hosts.into_iter().filter(|host| wrong_with(host).is_none()).collect();
+        prop_assume!(!hosts.is_empty() || mode == Mode::None);
+        let policy = policy(mode, &hosts, max_age).unwrap();
+        prop_assert!(!has_error(&lint(policy.as_bytes())), "{policy}");
+        prop_assert_eq!(served(policy.as_bytes()), policy.into_bytes());
+    }
+
+    #[test]
+    fn a_host_is_refused_for_a_new_policy_where_lint_finds_an_error(host in "[ -~]{1,20}|[a-z*.:-]{1,9}") {
+        prop_assume!(host.trim_matches([' ', '\t']) == host);
+        let text = format!("version: STSv1\nmode: testing\nmx: {host}\nmax_age: 86400\n");
+        prop_assert_eq!(wrong_with(&host).is_some(), has_error(&lint(text.as_bytes())));
+    }
+}
