@@ -48,7 +48,7 @@ async fn serve(options: Arc<Options>) -> Result<(), String> {
     let content = Content::new(loaded.bytes, loaded.modified, &Settings::from(&*options));
     let (listener, url) = server::listen(options.host, options.port)?;
     let content = Arc::new(ArcSwap::from_pointee(content));
-    let mut server = Server::start(listener, &options, &content)?;
+    let server = Server::start(listener, &options, &content)?;
     print(&format!("kcup listening on {url}\n"));
     server.run(stop.next()).await;
     tokio::select! {

@@ -17,7 +17,8 @@ const LONGEST_LINE: usize = 4096;
 /// Sends what `log`'s macros say to standard error. Call it once.
 pub fn init(level: LevelFilter, format: LogFormat) {
     Builder::new()
-        .filter_level(level)
+        // What the libraries say to themselves is not promised to anyone, and not the same in both programs.
+        .filter_module(env!("CARGO_CRATE_NAME"), level)
         .format(move |out, record| out.write_all(line(record, SystemTime::now(), format).as_bytes()))
         .target(Target::Pipe(Box::new(Impatient)))
         .init();

@@ -1,5 +1,6 @@
 //! Takes connections in and hands each to the worker that has the fewest. Sibling: kcup-go/server/accept.go.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
@@ -39,7 +40,7 @@ pub struct Acceptor {
     posts: Vec<Post>,
     room: Arc<Room>,
     max_connections: usize,
-    complained: Option<Instant>,
+    complained: Cell<Option<Instant>>,
 }
 
 impl Acceptor {
@@ -52,16 +53,13 @@ impl Acceptor {
     ) -> io::Result<Acceptor> {
         // SAFETY: a `TcpListener` keeps its descriptor, the same one, until it is dropped.
         let listener = unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }?;
-        Ok(Acceptor { listener, posts, room, max_connections, complained: None })
+        Ok(Acceptor { listener, posts, room, max_connections, complained: Cell::new(None) })
     }
 
     /// Accepts for ever. Dropping the future between two connections loses none.
-    pub async fn run(&mut self) {
-        loop {
+    pub async fn run(&self) {
+        while let Ok(mut ready) = self.listener.readable().await {
             let replaced = self.room.wait(|| self.find_room()).await;
-            let Ok(mut ready) = self.listener.readable().await else {
-                return;
-            };
             match ready.try_io(|listener| accept(listener.get_ref())) {
                 Ok(Ok(socket)) => self.hand_over(socket, replaced),
                 Ok(Err(error)) => self.rest(&error).await,
@@ -71,7 +69,7 @@ impl Acceptor {
     }
 
     /// Takes in what waits in the backlog, closes the listener, and tells the workers to drain.
-    pub fn drain(mut self) -> Vec<Post> {
+    pub fn drain(self) -> Vec<Post> {
         while let Ok(socket) = accept(self.listener.get_ref()) {
             self.hand_over(socket, None);
         }
@@ -93,7 +91,7 @@ impl Acceptor {
         Some(Some(worker))
     }
 
-    fn hand_over(&mut self, socket: OwnedFd, replaced: Option<usize>) {
+    fn hand_over(&self, socket: OwnedFd, replaced: Option<usize>) {
         let fewest = |(_, post): &(usize, &Post)| post.status.connections();
         let worker = replaced.or_else(|| Some(self.posts.iter().enumerate().min_by_key(fewest)?.0));
         let post = &self.posts[worker.expect("there is a worker")];
@@ -101,13 +99,13 @@ impl Acceptor {
         post.send(Mail::Connection { socket, replace: replaced.is_some() });
     }
 
-    async fn rest(&mut self, error: &io::Error) {
+    async fn rest(&self, error: &io::Error) {
         // The peer gave up before it was accepted: nothing is short.
         if error.kind() == ErrorKind::ConnectionAborted {
             return;
         }
-        if self.complained.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
-            self.complained = Some(Instant::now());
+        if self.complained.get().is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
+            self.complained.set(Some(Instant::now()));
             log::warn!("cannot accept connections, trying again: {error}");
         }
         tokio::time::sleep(PAUSE).await;

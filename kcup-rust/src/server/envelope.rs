@@ -12,8 +12,10 @@ const RESTING: u64 = 4 << 20;
 /// More than this is never kept of incomplete heads; at least two heads always are.
 const MOST_KEPT: u64 = 64 << 20;
 const LEAST_KEPT: u64 = 32 << 10;
-/// Descriptors that are not connections: standard streams, listener, event loops.
-const DESCRIPTORS: u64 = 64;
+/// Descriptors that are not connections: standard streams, listener, signals, what waits for events.
+const DESCRIPTORS: u64 = 16;
+/// And those of each worker.
+const DESCRIPTORS_OF_A_WORKER: u64 = 2;
 
 /// The limits that follow from the surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub struct Envelope {
     pub max_connections: usize,
     /// Bytes of incomplete heads, over all workers.
     pub kept: usize,
+    /// Whether memory, and not what was asked for or descriptors, decided on `max_connections`.
+    short: bool,
 }
 
 /// What the surroundings allow.
@@ -49,35 +53,37 @@ impl Surroundings {
 
 impl Envelope {
     /// `content` is the size of the bytes and their variants. Pure.
-    pub fn new(wanted: usize, content: u64, surroundings: Surroundings) -> Envelope {
-        let descriptors = surroundings.descriptors.unwrap_or(u64::MAX);
-        let mut max_connections = (wanted as u64).min(descriptors.saturating_sub(DESCRIPTORS).max(1));
-        let mut kept = MOST_KEPT;
-        if let Some(memory) = surroundings.memory {
-            // A reload holds the old content and the new one for a moment.
-            let free = memory.saturating_sub(RESTING + 2 * content);
-            max_connections = max_connections.min((free / 4 * 3 / CONNECTION).max(1));
-            let left = free.saturating_sub(max_connections * CONNECTION);
-            kept = (left / 4).clamp(LEAST_KEPT, MOST_KEPT);
+    pub fn new(wanted: usize, threads: usize, content: u64, surroundings: Surroundings) -> Envelope {
+        let others = DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * threads as u64;
+        let descriptors = surroundings.descriptors.unwrap_or(u64::MAX).saturating_sub(others);
+        let connections = (wanted as u64).min(descriptors.max(1));
+        let Some(memory) = surroundings.memory else {
+            return Envelope {
+                max_connections: connections as usize,
+                kept: MOST_KEPT as usize,
+                short: false,
+            };
+        };
+        // A reload holds the old content and the new one for a moment.
+        let free = memory.saturating_sub(RESTING + 2 * content);
+        let affordable = (free / 4 * 3 / CONNECTION).max(1);
+        let max_connections = connections.min(affordable);
+        let left = free.saturating_sub(max_connections * CONNECTION);
+        Envelope {
+            max_connections: max_connections as usize,
+            kept: (left / 4).clamp(LEAST_KEPT, MOST_KEPT) as usize,
+            short: affordable < connections,
         }
-        Envelope { max_connections: max_connections as usize, kept: kept as usize }
     }
 
-    /// Says what was decided, and warns where it is less than what was asked for.
-    pub fn log(&self, wanted: usize, surroundings: Surroundings) {
-        let or_none = |limit: Option<u64>| limit.map_or("none".into(), |limit| limit.to_string());
-        let level = match self.max_connections < wanted {
-            true => log::Level::Warn,
-            false => log::Level::Info,
-        };
-        log::log!(
-            level,
-            "at most {} connections (--max-connections {wanted}, memory limit {}, descriptors {}), {} bytes for incomplete heads",
-            self.max_connections,
-            or_none(surroundings.memory),
-            or_none(surroundings.descriptors),
-            self.kept,
-        );
+    /// Says what was decided, and warns where it is memory that is short.
+    pub fn log(&self, wanted: usize) {
+        let Envelope { max_connections, kept, short } = self;
+        let kept = kept / 1024;
+        match short {
+            true => log::warn!("memory for {max_connections} connections, not --max-connections {wanted}; {kept} KiB for incomplete heads"),
+            false => log::info!("at most {max_connections} connections, {kept} KiB for incomplete heads"),
+        }
     }
 }
 
@@ -113,29 +119,32 @@ fn limits_of(hierarchy: &Path, group: &Path, file: &str) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn envelope(wanted: usize, content: u64, memory: Option<u64>, descriptors: u64) -> Envelope {
+    fn envelope(content: u64, memory: Option<u64>, descriptors: u64) -> Envelope {
         let descriptors = Some(descriptors);
-        Envelope::new(wanted, content, Surroundings { memory, descriptors })
+        Envelope::new(20_000, 2, content, Surroundings { memory, descriptors })
     }
 
     #[test]
     fn nothing_is_taken_away_where_nothing_is_short() {
-        assert_eq!(envelope(20_000, 66, None, 1 << 20).max_connections, 20_000);
-        assert_eq!(envelope(20_000, 66, Some(100 << 20), 1 << 20).max_connections, 20_000);
+        for memory in [None, Some(100 << 20)] {
+            let envelope = envelope(66, memory, 1 << 20);
+            assert_eq!((envelope.max_connections, envelope.short), (20_000, false));
+        }
     }
 
     #[test]
     fn few_descriptors_mean_few_connections() {
-        assert_eq!(envelope(20_000, 66, None, 1024).max_connections, 960);
-        assert_eq!(envelope(20_000, 66, None, 10).max_connections, 1);
+        assert_eq!(envelope(66, None, 1024).max_connections, 1004);
+        assert_eq!(envelope(66, None, 10).max_connections, 1);
     }
 
     #[test]
     fn the_parts_fit_the_memory_together() {
         for memory in (8u64..512).map(|mib| mib << 20) {
-            let Envelope { max_connections, kept } = envelope(20_000, 1 << 20, Some(memory), 1 << 20);
+            let Envelope { max_connections, kept, short } = envelope(1 << 20, Some(memory), 1 << 20);
             let total = max_connections as u64 * CONNECTION + kept as u64 + RESTING + (2 << 20);
             assert!(total <= memory, "{memory}: {max_connections} connections, {kept} kept");
+            assert_eq!(short, max_connections < 20_000);
         }
     }
 

@@ -72,8 +72,8 @@ impl Server {
         let (running, workers) = mpsc::channel(1);
         let surroundings = Surroundings::read();
         let wanted = options.max_connections;
-        let envelope = Envelope::new(wanted, content.load().size(), surroundings);
-        envelope.log(wanted, surroundings);
+        let envelope = Envelope::new(wanted, options.threads, content.load().size(), surroundings);
+        envelope.log(wanted);
         let limits = limits(options, envelope);
         let start = Instant::now();
         let mut posts = Vec::new();
@@ -103,7 +103,7 @@ impl Server {
     }
 
     /// Serves until `stop` is ready.
-    pub async fn run(&mut self, stop: impl Future<Output = ()>) {
+    pub async fn run(&self, stop: impl Future<Output = ()>) {
         tokio::select! {
             () = self.acceptor.run() => (),
             () = stop => (),
