@@ -126,9 +126,9 @@ func (a *acceptor) take() {
 
 // accept takes one connection and gives it to the worker that has fewest.
 func (a *acceptor) accept() bool {
-	fd, _, err := unix.Accept4(a.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+	fd, err := accept(a.listener)
 	switch err {
-	case nil:
+	case 0:
 	case unix.EAGAIN:
 		return false
 	case unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM:
@@ -144,7 +144,7 @@ func (a *acceptor) accept() bool {
 		}
 	}
 	least.status.open.Add(1)
-	least.tell(func(m *mailbox) { m.sockets = append(m.sockets, int32(fd)) })
+	least.tell(func(m *mailbox) { m.sockets = append(m.sockets, fd) })
 	return true
 }
 
