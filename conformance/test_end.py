@@ -148,7 +148,7 @@ def test_a_second_signal_ends_it_at_once(serve):
 
 @pytest.mark.spec("K-19")
 def test_what_is_still_open_is_cut_and_counted(serve):
-    server = serve("--shutdown-timeout-seconds", "1", content=BIG)
+    server = serve("--shutdown-timeout-seconds", "1", "--max-connections", "100", content=BIG)
     held = [Connection(server.address, receive_buffer=65536) for _ in range(3)]
     for connection in held:
         connection.send(GET)

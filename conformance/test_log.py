@@ -60,14 +60,14 @@ def test_json_has_time_level_and_msg(serve, level):
 
 @pytest.mark.spec("K-20")
 def test_ordinary_use_is_worth_no_warning(serve):
-    server = serve("--log-level", "warn")
+    server = serve("--log-level", "warn", "--max-connections", "100")
     use(server)
     assert ended(server) == []
 
 
 @pytest.mark.spec("K-20", "K-19")
 def test_a_warning_in_json(serve):
-    server = serve("--log-format", "json", "--shutdown-timeout-seconds", "1")
+    server = serve("--log-format", "json", "--shutdown-timeout-seconds", "1", "--max-connections", "100")
     with Connection(server.address) as connection:
         connection.send(GET[:9])
         connection.send(GET[9:] + GET[:9])

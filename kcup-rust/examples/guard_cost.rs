@@ -13,7 +13,7 @@ const HEAD: &[u8] = b"GET /.well-known/mta-sts.txt?source=browser HTTP/1.1\r\nHo
 fn main() {
     let times: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1);
     for _ in 0..times {
-        black_box(Guard::new().scan(black_box(HEAD)));
+        black_box(Guard::default().scan(black_box(HEAD)));
     }
     println!("{}", times * HEAD.len());
 }

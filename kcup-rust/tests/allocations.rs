@@ -47,7 +47,7 @@ fn a_request_allocates_nothing() {
     let content = Arc::new(Content::new(Bytes::from(vec![b'x'; 10240]), UNIX_EPOCH, &settings));
     let mut codec = Codec::new(content, &Clock::new(Instant::now()));
     let mut exchange = || {
-        let Verdict::Complete(facts) = Guard::new().scan(REQUEST) else {
+        let Verdict::Complete(facts) = Guard::default().scan(REQUEST) else {
             panic!("the guard refuses the request");
         };
         assert!(codec.answer(&REQUEST[..facts.length], true).keep_alive);

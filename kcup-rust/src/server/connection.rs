@@ -171,56 +171,48 @@ impl Connection {
     /// Answers every whole head in what is kept and the first `length` bytes of the buffer, and keeps the rest.
     fn consume(&mut self, length: usize, answered: &mut bool, tools: &mut Tools) -> Flow {
         let fresh = &tools.buffer[..length];
-        let (owned, mut guard) = match self.kept.take() {
-            Some(mut kept) => {
-                kept.bytes.extend_from_slice(fresh);
-                (kept.bytes, kept.guard)
+        let mut kept = self.kept.take();
+        if let Some(kept) = &mut kept {
+            kept.bytes.extend_from_slice(fresh);
+        }
+        let input = kept.as_ref().map_or(fresh, |kept| &kept.bytes);
+        let mut guard = kept.as_ref().map_or(Guard::default(), |kept| kept.guard.clone());
+        let mut at = 0;
+        let flow = loop {
+            if at == input.len() {
+                break Flow::Drained;
             }
-            None => (Vec::new(), Guard::new()),
-        };
-        let mut input = if owned.is_empty() { fresh } else { &owned };
-        while !input.is_empty() {
-            let (written, keep_alive) = match guard.scan(input) {
-                Verdict::Partial => break,
+            let (written, keep_alive) = match guard.scan(&input[at..]) {
+                Verdict::Partial => break Flow::Drained,
                 Verdict::Complete(facts) => {
-                    let head = &input[facts.skip..facts.length];
-                    input = &input[facts.length..];
+                    let head = &input[at + facts.skip..at + facts.length];
+                    at += facts.length;
                     // While draining the last of what was sent closes the connection, and not one before it (K-18).
-                    let last = tools.draining && input.is_empty() && sys::readable(&self.socket) == 0;
+                    let last = tools.draining && at == input.len() && sys::readable(&self.socket) == 0;
                     let keep_alive = facts.keep_alive && !facts.body && !last;
                     self.send(tools.codec.answer(head, keep_alive), tools.now)
                 }
                 Verdict::Refused(status) => self.send(tools.codec.refuse(status), tools.now),
             };
-            guard = Guard::new();
+            guard = Guard::default();
             *answered = true;
             self.closing = !keep_alive;
             match written {
                 Written::All if keep_alive => (),
-                Written::All => return Flow::Finished,
-                Written::Blocked => {
-                    if keep_alive {
-                        self.keep(input, guard);
-                    }
-                    return Flow::Blocked;
-                }
-                Written::Broken => return Flow::Broken,
+                Written::All => break Flow::Finished,
+                Written::Blocked => break Flow::Blocked,
+                Written::Broken => break Flow::Broken,
             }
+        };
+        if !self.closing {
+            self.kept = rest(kept, fresh, at, guard);
         }
-        self.keep(input, guard);
-        Flow::Drained
+        flow
     }
 
     fn send(&mut self, answer: Answer, now: Tick) -> (Written, bool) {
         let written = Outgoing::start(&answer, &mut self.socket, now, &mut self.outgoing);
         (written, answer.keep_alive)
-    }
-
-    fn keep(&mut self, bytes: &[u8], guard: Guard) {
-        if !bytes.is_empty() {
-            let bytes = bytes.to_vec();
-            self.kept = Some(Box::new(Kept { bytes, guard }));
-        }
     }
 
     /// Ends our side, and waits for the peer to end its own, so that no reset overtakes the answer (RFC 9112 section 9.6).
@@ -246,5 +238,18 @@ impl Connection {
                 },
             }
         }
+    }
+}
+
+/// What is left to keep when the first `at` bytes, of what was kept or else of what is fresh, are used up.
+fn rest(kept: Option<Box<Kept>>, fresh: &[u8], at: usize, guard: Guard) -> Option<Box<Kept>> {
+    match kept {
+        Some(mut kept) if at < kept.bytes.len() => {
+            kept.bytes.drain(..at);
+            kept.guard = guard;
+            Some(kept)
+        }
+        None if at < fresh.len() => Some(Box::new(Kept { bytes: fresh[at..].to_vec(), guard })),
+        _ => None,
     }
 }

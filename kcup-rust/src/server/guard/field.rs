@@ -3,7 +3,7 @@
 use super::{CLASS, HOST};
 
 /// What the fields of a head have said so far.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Fields {
     pub http10: bool,
     pub count: usize,
@@ -16,19 +16,6 @@ pub struct Fields {
 }
 
 impl Fields {
-    pub const fn new() -> Self {
-        Fields {
-            http10: false,
-            count: 0,
-            host: false,
-            body: false,
-            length: false,
-            encoding: false,
-            close: false,
-            keep_alive: false,
-        }
-    }
-
     /// Takes a field line in; `false` refuses it.
     pub fn take(&mut self, name: &[u8], value: &[u8]) -> bool {
         match name.len() {

@@ -80,8 +80,9 @@ pub struct Facts {
     pub keep_alive: bool,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 enum State {
+    #[default]
     Start,
     SkippedCr,
     Method,
@@ -97,7 +98,7 @@ enum State {
 }
 
 /// The scanner of one head.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Guard {
     state: State,
     /// The next byte to look at.
@@ -116,19 +117,6 @@ type Step = Result<State, StatusCode>;
 const BAD_REQUEST: Step = Err(StatusCode::BAD_REQUEST);
 
 impl Guard {
-    pub const fn new() -> Self {
-        Guard {
-            state: State::Start,
-            at: 0,
-            mark: 0,
-            method_end: 0,
-            target_end: 0,
-            name_end: 0,
-            skip: 0,
-            fields: Fields::new(),
-        }
-    }
-
     /// Goes on with a head. `head` begins, in every call, with the head's first byte, and holds at least what it held
     /// in the call before. What stands behind the end of the head is not looked at.
     pub fn scan(&mut self, head: &[u8]) -> Verdict {

@@ -73,12 +73,12 @@ pub fn accepted_heads() -> Vec<(String, Vec<u8>, Facts)> {
 }
 
 fn whole(head: &[u8]) -> Verdict {
-    Guard::new().scan(head)
+    Guard::default().scan(head)
 }
 
 /// The verdict when the bytes come in pieces that end where `ends` says.
 fn in_pieces(head: &[u8], ends: impl IntoIterator<Item = usize>) -> Verdict {
-    let mut guard = Guard::new();
+    let mut guard = Guard::default();
     for end in ends {
         match guard.scan(&head[..end]) {
             Verdict::Partial => (),
