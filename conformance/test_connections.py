@@ -70,6 +70,18 @@ def test_with_one_connection_each_new_one_takes_its_place(serve):
 
 
 @pytest.mark.spec("K-84")
+def test_a_place_that_became_free_costs_nobody_his(serve):
+    server = serve("--max-connections", "2")
+    first, second = asked(server.address), asked(server.address)
+    both = len(descriptors(server.process.pid))
+    first.socket.close()
+    until(lambda: len(descriptors(server.process.pid)) < both)
+    with asked(server.address) as third:
+        assert is_open(second)
+        assert is_open(third)
+
+
+@pytest.mark.spec("K-84")
 @pytest.mark.parametrize("freeing", ["close", "silence"])
 def test_when_none_is_silent_new_ones_wait(serve, freeing):
     """Both places are held by heads that are not over; the third is answered only when one of them is."""

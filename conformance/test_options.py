@@ -8,11 +8,8 @@ from runner.contract import options
 
 OPTIONS = options()
 NUMBERS = [option for option in OPTIONS if option.bounds]
-CHOICES = {
-    option.long: option.accepted.replace("`", "")
-    for option in OPTIONS
-    if re.fullmatch(r"`[\w-]+`(, `[\w-]+`)*", option.accepted)
-}
+WORDS = re.compile(r"`[\w-]+`(, `[\w-]+`)*")
+CHOICES = {option.long: option.accepted.replace("`", "") for option in OPTIONS if WORDS.fullmatch(option.accepted)}
 NOT_THERE = 'kcup: cannot read content from "not-there": no such file\n'
 each_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.long)
 each_number = pytest.mark.parametrize("option", NUMBERS, ids=lambda option: option.long)
