@@ -9,7 +9,8 @@ MUSL := $(shell uname -m)-unknown-linux-musl
 CARGO := cargo
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-CONFORMANCE := $(PYTHON) -m pytest -q conformance
+# Most cases wait for a clock or a socket, so more workers than CPUs.
+CONFORMANCE := $(PYTHON) -m pytest -q -n 4 conformance
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZ_SECONDS ?= 60
 ENGINE := containers/with-engine
