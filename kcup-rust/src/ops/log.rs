@@ -48,10 +48,10 @@ fn line(record: &Record, now: SystemTime, format: LogFormat) -> String {
     let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let time = Timestamp(Moment::at(seconds as i64));
     let message = escaped(&record.args().to_string(), format);
+    let level = lower_case(record.level());
     match format {
-        LogFormat::Text => format!("{time} {} {message}\n", record.level()),
+        LogFormat::Text => format!("{time} {level} {message}\n"),
         LogFormat::Json => {
-            let level = lower_case(record.level());
             format!("{{\"time\":\"{time}\",\"level\":\"{level}\",\"msg\":\"{message}\"}}\n")
         }
     }
@@ -101,7 +101,7 @@ mod tests {
     fn an_event_is_one_line() {
         assert_eq!(
             logged("a \"b\"\nc\u{1b}\\", Level::Info, LogFormat::Text),
-            "2026-11-21T07:00:00Z INFO a \"b\"\\nc\\u001b\\\n"
+            "2026-11-21T07:00:00Z info a \"b\"\\nc\\u001b\\\n"
         );
         assert_eq!(
             logged("a \"b\"\nc\u{1b}\\", Level::Warn, LogFormat::Json),

@@ -33,6 +33,13 @@ impl Post {
         let _ = self.mail.send(mail);
         let _ = self.waker.wake();
     }
+
+    /// Lets the worker know that there is no more mail.
+    fn close(self) -> Arc<Status> {
+        drop(self.mail);
+        let _ = self.waker.wake();
+        self.status
+    }
 }
 
 pub struct Acceptor {
@@ -68,15 +75,16 @@ impl Acceptor {
         }
     }
 
-    /// Takes in what waits in the backlog, closes the listener, and tells the workers to drain.
-    pub fn drain(self) -> Vec<Post> {
-        while let Ok(socket) = accept(self.listener.get_ref()) {
-            self.hand_over(socket, None);
-        }
+    /// Tells the workers to drain, takes in what waits in the backlog, and closes the listener. What is returned counts
+    /// the connections that are left.
+    pub fn drain(self) -> Vec<Arc<Status>> {
         for post in &self.posts {
             post.send(Mail::Drain);
         }
-        self.posts
+        while let Ok(socket) = accept(self.listener.get_ref()) {
+            self.hand_over(socket, None);
+        }
+        self.posts.into_iter().map(Post::close).collect()
     }
 
     /// `Some(None)`: below the limit. `Some(Some(worker))`: at the limit, and that worker has the connection that has

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ const EVENTS: usize = 256;
 pub enum Mail {
     /// Serve this connection; with `replace`, in the place of the one that has been silent longest.
     Connection { socket: OwnedFd, replace: bool },
-    /// Answer what was sent, and end.
+    /// Answer what was sent, also by the connections that may still be told of, and end after the last mail.
     Drain,
 }
 
@@ -61,6 +61,8 @@ pub struct Worker {
     again: Vec<usize>,
     kept: usize,
     draining: bool,
+    /// Whether the acceptor has nothing more to tell.
+    last_mail: bool,
 }
 
 /// What a worker waits on, and what wakes it for its mail.
@@ -93,13 +95,14 @@ impl Worker {
             again: Vec::new(),
             kept: 0,
             draining: false,
+            last_mail: false,
         }
     }
 
     /// Serves until it has drained.
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
-        while !(self.draining && self.connections.is_empty()) {
+        while !(self.last_mail && self.connections.is_empty()) {
             match self.poll.poll(&mut events, self.patience()) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => self.turn(&events),
@@ -124,16 +127,10 @@ impl Worker {
         for key in std::mem::take(&mut self.again) {
             self.ready(key, false);
         }
-        let mut woken = false;
-        for event in events {
-            match event.token() {
-                WAKE => woken = true,
-                Token(key) => self.event(key, event),
-            }
-        }
-        // After the events, so that none of them, meant for a connection that was closed, meets a new one of its key.
-        if woken {
-            self.read_mail();
+        // First, so that nothing that was sent after a drain began is answered as if it had not.
+        self.read_mail();
+        for event in events.iter().filter(|event| event.token() != WAKE) {
+            self.event(event.token().0, event);
         }
         while let Some(key) = self.phases.expired(self.clock.tick()) {
             self.expire(key);
@@ -149,10 +146,14 @@ impl Worker {
     }
 
     fn read_mail(&mut self) {
-        while let Ok(mail) = self.mailbox.try_recv() {
-            match mail {
-                Mail::Connection { socket, replace } => self.accept(socket, replace),
-                Mail::Drain => self.drain(),
+        loop {
+            match self.mailbox.try_recv() {
+                Ok(Mail::Connection { socket, replace }) => self.accept(socket, replace),
+                Ok(Mail::Drain) => self.drain(),
+                Err(error) => {
+                    self.last_mail = error == TryRecvError::Disconnected;
+                    return;
+                }
             }
         }
     }
