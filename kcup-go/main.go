@@ -40,8 +40,7 @@ func run() int {
 	if err != nil {
 		return fail(err)
 	}
-	envelope := server.Decide(&cfg, len(loaded.Bytes), log)
-	s, err := server.New(&cfg, loaded, envelope, log)
+	s, err := server.New(&cfg, loaded, log)
 	if err == nil {
 		err = s.Run(signals, func() { _, _ = fmt.Fprint(stdout, s.Greeting()) })
 	}

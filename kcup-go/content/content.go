@@ -55,6 +55,14 @@ type Block struct {
 	LastModified int // where its value stands, for a clock that was set back (K-42)
 }
 
+// Size is how many bytes are held in memory.
+func (c *Content) Size() (size int64) {
+	for i := range c.Variants {
+		size += int64(len(c.Variants[i].Body))
+	}
+	return size
+}
+
 // Source is what Build needs to know of bytes that were read.
 type Source struct {
 	Bytes    []byte

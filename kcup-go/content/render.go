@@ -15,7 +15,7 @@ func (c *Content) render(kind string, fields []config.Field) {
 	}
 	for _, field := range fields {
 		if field.Name == "vary" {
-			vary = strings.TrimPrefix(vary+", "+field.Value, ", ")
+			vary = strings.Trim(vary+", "+field.Value, ", ")
 			continue
 		}
 		extra += line(field.Name, field.Value)

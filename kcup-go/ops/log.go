@@ -29,7 +29,7 @@ type event struct {
 }
 
 func (l line) Format(entry *logrus.Entry) ([]byte, error) {
-	e := event{entry.Time.UTC().Format(time.RFC3339Nano), entry.Level.String(), entry.Message}
+	e := event{entry.Time.UTC().Format(time.RFC3339), entry.Level.String(), entry.Message}
 	if entry.Level == logrus.WarnLevel {
 		e.Level = "warn"
 	}

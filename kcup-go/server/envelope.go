@@ -1,138 +1,80 @@
 package server
 
 import (
-	"bytes"
-	"os"
-	"path"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"strings"
 
 	"github.com/sirupsen/logrus"
-
-	"kcup/config"
-	"kcup/server/guard"
+	"golang.org/x/sys/unix"
 )
-
-// Envelope is what the cgroup leaves us, decided once at the start.
-type Envelope struct {
-	threads  int
-	heldMost int // bytes each worker may keep of unfinished heads
-}
 
 const (
-	mib = 1 << 20
-	// What a silent connection costs the kernel, which the cgroup pays too.
-	kernelPerConnection = 1536
-	// What the program and its runtime take before the first connection.
-	atRest = 12 * mib
+	// What one silent connection costs: the kernel's socket, its dentry and its place in an epoll set, and our
+	// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0003.
+	connectionCost = 2048
+	// The program, its runtime and its workers at rest.
+	resting = 12 << 20
+	// More than this is never kept of incomplete heads; at least two heads always are.
+	mostKept  = 64 << 20
+	leastKept = 32 << 10
+	// Descriptors that are not connections: standard streams, listener, signals, what waits for events; and those
+	// of each worker.
+	descriptors         = 16
+	descriptorsOfWorker = 2
 )
 
-// Decide sizes the process by the CPUs and the memory of its cgroup, and says so in one line.
-func Decide(cfg *config.Config, content int, log *logrus.Logger) Envelope {
-	threads := cfg.Threads
-	if threads == 0 {
-		threads = grantedCPUs()
+// envelope is how much this process may hold, decided once, so that the answer to too many peers is never the
+// kernel's OOM killer.
+type envelope struct {
+	maxConnections int
+	kept           int  // bytes of incomplete heads, over all workers
+	short          bool // memory, and not what was asked for or descriptors, decided on maxConnections
+}
+
+// surroundings are the limits that we live in.
+type surroundings struct {
+	memory      int64 // of our cgroups the smallest limit, in bytes; 0 is none
+	descriptors uint64
+}
+
+// readSurroundings needs no raising of the limit on descriptors: Go's start does that.
+func readSurroundings() surroundings {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		limit.Cur = unix.RLIM_INFINITY
 	}
+	return surroundings{memoryLimit(), limit.Cur}
+}
+
+// newEnvelope is pure. content is the size of the bytes and their variants.
+func newEnvelope(wanted, threads int, content int64, around surroundings) envelope {
+	others := uint64(descriptors + descriptorsOfWorker*threads)
+	connections := wanted
+	if available := max(around.descriptors, others+1) - others; available < uint64(wanted) {
+		connections = int(available)
+	}
+	if around.memory == 0 {
+		return envelope{connections, mostKept, false}
+	}
+	// A reload holds the old content and the new one for a moment.
+	free := max(around.memory-resting-2*content, 0)
+	affordable := max(int(free/4*3/connectionCost), 1)
+	most := min(connections, affordable)
+	left := max(free-int64(most)*connectionCost, 0)
+	return envelope{most, int(min(max(left/4, leastKept), mostKept)), affordable < connections}
+}
+
+// apply tells the runtime, and says what was decided; it warns where it is memory that is short.
+func (e envelope) apply(wanted, threads int, content int64, around surroundings, log *logrus.Logger) {
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
-
-	debug.FreeOSMemory() // compressors need more than serving does
-	limit := memoryLimit()
-	held := 64 * mib
-	if limit > 0 {
-		left := limit - int64(atRest+content) - int64(cfg.MaxConnections)*kernelPerConnection
-		held = int(min(max(left/4, mib), 64*mib))
-		debug.SetMemoryLimit(max(limit/4, int64(atRest+content+held)))
+	if around.memory > 0 {
+		debug.SetMemoryLimit(resting + 2*content + int64(e.kept))
 	}
-	memory := "no memory limit"
-	if limit > 0 {
-		memory = "memory limit " + inMiB(limit)
+	kept := e.kept / 1024
+	if e.short {
+		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads", e.maxConnections, wanted, kept)
+	} else {
+		log.Infof("at most %d connections, %d KiB for incomplete heads", e.maxConnections, kept)
 	}
-	log.Infof("%d threads, %s, at most %d connections, content %d bytes, unfinished heads at most %s",
-		threads, memory, cfg.MaxConnections, content, inMiB(int64(held)))
-	return Envelope{threads, max(held/threads, 2*guard.MaxHead)}
 }
-
-const cgroupRoot = "/sys/fs/cgroup"
-
-// grantedCPUs is the smaller of the CPUs we may run on and the quota, rounded down; at least 1.
-func grantedCPUs() int {
-	cpus := runtime.NumCPU()
-	for _, dir := range cgroupDirs("") {
-		if quota, period, found := strings.Cut(readText(dir+"/cpu.max"), " "); found {
-			cpus = min(cpus, quotaCPUs(quota, period, cpus))
-		}
-	}
-	for _, dir := range cgroupDirs("cpu") {
-		cpus = min(cpus, quotaCPUs(readText(dir+"/cpu.cfs_quota_us"), readText(dir+"/cpu.cfs_period_us"), cpus))
-	}
-	return max(cpus, 1)
-}
-
-func quotaCPUs(quota, period string, otherwise int) int {
-	q, err := strconv.Atoi(quota)
-	p, err2 := strconv.Atoi(period)
-	if err != nil || err2 != nil || q <= 0 || p <= 0 {
-		return otherwise
-	}
-	return q / p
-}
-
-// memoryLimit is the smallest limit above us, 0 for none. Version 1 says none with a number near 2^63.
-func memoryLimit() (least int64) {
-	files := make([]string, 0, 16)
-	for _, dir := range cgroupDirs("") {
-		files = append(files, dir+"/memory.max")
-	}
-	for _, dir := range cgroupDirs("memory") {
-		files = append(files, dir+"/memory.limit_in_bytes")
-	}
-	for _, file := range files {
-		n, err := strconv.ParseInt(readText(file), 10, 64)
-		if err == nil && n < 1<<60 && (least == 0 || n < least) {
-			least = n
-		}
-	}
-	return least
-}
-
-// cgroupDirs lists our directory in a hierarchy and those above it. The empty controller is version 2. Where the
-// path is one of the host that a container does not see, its root is all there is.
-func cgroupDirs(controller string) (dirs []string) {
-	raw, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return nil
-	}
-	for line := range bytes.Lines(raw) {
-		parts := strings.SplitN(strings.TrimSpace(string(line)), ":", 3)
-		if len(parts) < 3 || !hasWord(parts[1], controller) {
-			continue
-		}
-		root := path.Join(cgroupRoot, controller)
-		for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) {
-			dirs = append(dirs, path.Join(root, dir))
-			if dir == "/" {
-				return dirs
-			}
-		}
-	}
-	return dirs
-}
-
-func hasWord(list, word string) bool {
-	for part := range strings.SplitSeq(list, ",") {
-		if part == word {
-			return true
-		}
-	}
-	return false
-}
-
-func readText(file string) string {
-	raw, _ := os.ReadFile(file) // a file that is not there says nothing
-	return strings.TrimSpace(string(raw))
-}
-
-func inMiB(n int64) string { return strconv.FormatInt(n/mib, 10) + " MiB" }

@@ -2,13 +2,34 @@ package server
 
 import "testing"
 
-func TestAQuotaIsRoundedDown(t *testing.T) {
-	for _, c := range []struct {
-		quota, period string
-		want          int
-	}{{"150000", "100000", 1}, {"50000", "100000", 0}, {"max", "100000", 8}, {"-1", "100000", 8}, {"", "", 8}} {
-		if got := quotaCPUs(c.quota, c.period, 8); got != c.want {
-			t.Errorf("%s/%s: %d, want %d", c.quota, c.period, got, c.want)
+func testEnvelope(content, memory int64, descriptors uint64) envelope {
+	return newEnvelope(20000, 2, content, surroundings{memory, descriptors})
+}
+
+func TestNothingIsTakenAwayWhereNothingIsShort(t *testing.T) {
+	for _, memory := range []int64{0, 100 << 20} {
+		if e := testEnvelope(66, memory, 1<<20); e.maxConnections != 20000 || e.short {
+			t.Errorf("%d: %+v", memory, e)
+		}
+	}
+}
+
+func TestFewDescriptorsMeanFewConnections(t *testing.T) {
+	for given, want := range map[uint64]int{1024: 1004, 10: 1} {
+		if e := testEnvelope(66, 0, given); e.maxConnections != want || e.short {
+			t.Errorf("%d: %+v", given, e)
+		}
+	}
+}
+
+func TestThePartsFitTheMemoryTogether(t *testing.T) {
+	for memory := int64(16 << 20); memory < 512<<20; memory += 1 << 20 {
+		e := testEnvelope(1<<20, memory, 1<<20)
+		if total := int64(e.maxConnections)*connectionCost + int64(e.kept) + resting + 2<<20; total > memory {
+			t.Errorf("%d: %+v", memory, e)
+		}
+		if e.short != (e.maxConnections < 20000) {
+			t.Errorf("%d: %+v", memory, e)
 		}
 	}
 }

@@ -27,8 +27,15 @@ type Server struct {
 }
 
 // New binds. What it serves is complete; nothing has been accepted when it returns.
-func New(cfg *config.Config, c *content.Content, envelope Envelope, log *logrus.Logger) (*Server, error) {
-	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: envelope.heldMost}
+func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, error) {
+	threads := cfg.Threads
+	if threads == 0 {
+		threads = grantedCPUs()
+	}
+	around := readSurroundings()
+	envelope := newEnvelope(cfg.MaxConnections, threads, c.Size(), around)
+	envelope.apply(cfg.MaxConnections, threads, c.Size(), around, log)
+	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: envelope.kept / threads}
 	s.content.Store(c)
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
 	s.limits = [phaseCount]uint32{
@@ -41,14 +48,14 @@ func New(cfg *config.Config, c *content.Content, envelope Envelope, log *logrus.
 	if s.room.wake, err = newWake(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
 	}
-	for range envelope.threads {
+	for range threads {
 		w, err := newWorker(s)
 		if err != nil {
 			return nil, fmt.Errorf("cannot start a worker: %w", err)
 		}
 		server.workers = append(server.workers, w)
 	}
-	server.acceptor.shared, server.acceptor.workers, server.acceptor.most = s, server.workers, cfg.MaxConnections
+	server.acceptor.shared, server.acceptor.workers, server.acceptor.most = s, server.workers, envelope.maxConnections
 	if server.acceptor.listener, server.address, err = listen(cfg.Host, cfg.Port); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -54,12 +53,10 @@ func ready(epoll int, events []unix.EpollEvent) int {
 // await collects events, waiting for the first at most so many milliseconds; -1 is without end.
 func await(epoll int, events []unix.EpollEvent, milliseconds int) int {
 	n, err := unix.EpollWait(epoll, events, milliseconds)
-	if err == unix.EINTR {
-		// Perhaps by the signal that begins a drain, or by a stop during which it was sent. Requests that were sent
-		// before it are to be answered as the drain answers them, and the runtime needs a moment to deliver it.
-		time.Sleep(10 * time.Millisecond)
+	if err != nil {
+		return 0 // interrupted
 	}
-	return max(n, 0)
+	return n
 }
 
 // readable returns how many bytes wait to be read.
