@@ -3,6 +3,8 @@
 //! Sibling: kcup-go/config/config.go
 
 mod check;
+mod command;
+mod preset;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -23,6 +25,8 @@ use check::Checked;
 use table::{Row, Table};
 use usage::Line;
 
+pub use command::Question;
+pub use preset::Preset;
 pub use usage::quoted;
 
 /// What a command line asks for.
@@ -32,7 +36,9 @@ pub use usage::quoted;
 pub enum Parsed {
     /// Serve with these options.
     Serve(Options),
-    /// `--help` or `--version`: print this on standard output and exit 0.
+    /// Answer a question about the policy that these options name.
+    Ask(Options, Question),
+    /// `--help`, `--version`, or a new policy: print this on standard output and exit 0.
     Print(String),
 }
 
@@ -58,6 +64,8 @@ pub struct Options {
     pub shutdown_timeout: Duration,
     /// Workers, at least 1.
     pub threads: usize,
+    /// What it says of other options is in them already.
+    pub preset: Option<Preset>,
     pub log_level: LevelFilter,
     pub log_format: LogFormat,
 }
@@ -85,19 +93,19 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, String>
     table::tidy_environment(&rows);
     let mut args = args.into_iter();
     let program = args.next().unwrap_or_default();
-    // A sub-command would be looked for among what `arrange` calls unexpected, and have its own table.
-    let pairs = match usage::arrange(args, &rows)? {
+    let (pairs, command) = match usage::arrange(args, &rows)? {
         Line::Help => return Ok(Parsed::Print(usage::help(&rows))),
         Line::Version => {
             let text = concat!("kcup ", env!("CARGO_PKG_VERSION"), " (rust)\n");
             return Ok(Parsed::Print(text.into()));
         }
-        Line::Pairs(pairs) => pairs,
+        Line::Given(pairs, command) => (pairs, command),
     };
     let matches = Table::clap()
         .get_matches_from_safe(std::iter::once(program).chain(pairs))
         .map_err(|error| usage::unread(&error))?;
-    Given { matches, rows }.meaning().map(Parsed::Serve)
+    let given = Given { matches, rows };
+    command.meaning(given.with_preset(given.meaning()?)?)
 }
 
 /// What was given for each row, and where.
@@ -138,6 +146,7 @@ impl Given {
             threads: self
                 .maybe("threads", &table.threads, |text| whole(text, 1..=1024))?
                 .map_or_else(granted_cpus, |number| number as usize),
+            preset: self.maybe("preset", &table.preset, preset::named)?,
             log_level: self.one("log-level", &table.log_level, |text| one_of(text, &LEVELS))?,
             log_format: self.one("log-format", &table.log_format, |text| {
                 one_of(text, &[("text", LogFormat::Text), ("json", LogFormat::Json)])

@@ -70,6 +70,10 @@ pub struct Table {
     #[structopt(long, env, value_name = "N")]
     pub threads: Option<String>,
 
+    /// mta-sts: check the content, and serve it as a policy should be [default: none]
+    #[structopt(long, env, value_name = "P")]
+    pub preset: Option<String>,
+
     /// error, warn, info, debug or trace
     #[structopt(long, env, value_name = "L", default_value = "info")]
     pub log_level: String,

@@ -6,7 +6,7 @@ use super::*;
 /// The environment is one for all tests.
 static ENVIRONMENT: Mutex<()> = Mutex::new(());
 
-fn parse_with(variables: &[(&str, &str)], args: &[&str]) -> Result<Parsed, String> {
+pub(super) fn parse_with(variables: &[(&str, &str)], args: &[&str]) -> Result<Parsed, String> {
     let args = args.iter().map(|arg| OsString::from(*arg)).collect();
     parse_raw(variables, args)
 }
@@ -173,7 +173,7 @@ fn help_names_every_row_and_beats_what_follows() {
         assert!(!row.default.is_empty() && help.contains(&format!("--{} {}", row.name, row.value_name)));
         assert!(help.contains(&line), "{line}");
     }
-    assert_eq!(table::rows().len(), 17);
+    assert_eq!(table::rows().len(), 18);
     assert!(help.contains("  -h, --host ADDR\n"));
     assert_eq!(printed(&["--version"]), format!("kcup {} (rust)\n", env!("CARGO_PKG_VERSION")));
 }

@@ -4,14 +4,15 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use super::command::{self, Command};
 use super::table::{readable, Row};
 
 /// What a command line is, before values are looked at.
 pub enum Line {
     Help,
     Version,
-    /// Only `--option`, `value`, `--option`, `value`; for the library.
-    Pairs(Vec<OsString>),
+    /// Only `--option`, `value`, `--option`, `value`, for the library; and what is not of its table.
+    Given(Vec<OsString>, Command),
 }
 
 /// Settles the shape of a command line (`args` without the program's name).
@@ -20,16 +21,15 @@ pub enum Line {
 /// unknown option with bytes behind it that are not UTF-8.
 pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result<Line, String> {
     let mut args = args.into_iter();
-    let mut pairs = Vec::new();
+    let (mut pairs, mut command) = (Vec::new(), Command::default());
     while let Some(arg) = args.next() {
         if arg == "--" {
-            match args.next() {
-                Some(arg) => return Err(unexpected(&arg)),
-                None => break,
-            }
+            args.by_ref().try_for_each(|arg| command.take_word(arg))?;
+            break;
         }
         if !looks_like_option(&arg) {
-            return Err(unexpected(&arg));
+            command.take_word(arg)?;
+            continue;
         }
         let (name, value) = split(&arg);
         if name == b"--help" || name == b"--version" {
@@ -39,7 +39,8 @@ pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result
                 None => Ok(Line::Version),
             };
         }
-        let Some(row) = rows.iter().find(|row| row.is_named(name)) else {
+        let row = rows.iter().find(|row| row.is_named(name));
+        let Some(long) = row.map(|row| row.name).or_else(|| command.option(name)) else {
             return Err(format!("unknown option {} (see kcup --help)", quoted(name)));
         };
         let value = match value {
@@ -47,11 +48,14 @@ pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result
             None => args
                 .next()
                 .filter(|next| !looks_like_option(next))
-                .ok_or_else(|| format!("--{} needs a value", row.name))?,
+                .ok_or_else(|| format!("--{long} needs a value"))?,
         };
-        pairs.extend([format!("--{}", row.name).into(), readable(row, value)]);
+        match row {
+            Some(row) => pairs.extend([format!("--{long}").into(), readable(row, value)]),
+            None => command.take_option(long, &value),
+        }
     }
-    Ok(Line::Pairs(pairs))
+    Ok(Line::Given(pairs, command.ended()?))
 }
 
 /// `-` is a value, and so is what begins with three hyphens.
@@ -77,7 +81,7 @@ fn split(argument: &OsStr) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-fn unexpected(argument: &OsStr) -> String {
+pub fn unexpected(argument: &OsStr) -> String {
     format!("unexpected argument {} (see kcup --help)", quoted(argument.as_bytes()))
 }
 
@@ -110,7 +114,11 @@ pub fn quoted(bytes: &[u8]) -> String {
 
 /// `--help`, generated from the table alone.
 pub fn help(rows: &[Row]) -> String {
-    let mut text = String::from("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n\nOptions:\n");
+    let mut text = String::from("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n");
+    for usage in command::USAGES {
+        _ = writeln!(text, "       kcup mta-sts {usage}");
+    }
+    text.push_str("\nOptions:\n");
     for row in rows {
         let short = row.short.map_or("    ".into(), |short| format!("-{short}, "));
         _ = writeln!(text, "  {short}--{} {}", row.name, row.value_name);

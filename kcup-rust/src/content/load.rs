@@ -1,11 +1,13 @@
 //! Reading the content, once and whole, and the words for what can go wrong with it (K-11, K-12).
 
 use std::fs::{File, OpenOptions};
+use std::future::Future;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
@@ -13,8 +15,10 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use tokio::task::spawn_blocking;
 
-use crate::config::{quoted, Options};
+use super::policy;
+use crate::config::{quoted, Options, Preset};
 
 /// Room for what is read from a pipe before its size is known.
 const FIRST_ROOM: usize = 64 << 10;
@@ -28,19 +32,48 @@ pub struct Loaded {
     pub modified: SystemTime,
 }
 
+/// Loads on a thread of its own; nothing when `stop` is ready first (K-13).
+pub async fn load_unless(
+    stop: impl Future<Output = ()>,
+    options: &Arc<Options>,
+) -> Result<Option<Loaded>, String> {
+    let options = options.clone();
+    tokio::select! {
+        loaded = spawn_blocking(move || load(&options)) => loaded.expect("loading does not panic").map(Some),
+        () = stop => Ok(None),
+    }
+}
+
+/// Reads the content, and makes of it what the preset asks for. Blocks as `read` does.
+///
+/// An error is the line, or are the lines, of K-11, K-12 or K-92 without `kcup: ` before them.
+pub fn load(options: &Options) -> Result<Loaded, String> {
+    let loaded = read(options)?;
+    match options.preset {
+        None => Ok(loaded),
+        Some(Preset::MtaSts) => {
+            Ok(Loaded { bytes: policy::publish(&loaded.bytes, &origin(options))?, ..loaded })
+        }
+    }
+}
+
 /// Reads the file or standard input to its end. Blocks, but no longer than `stdin_read_timeout` where the source is not a
 /// regular file.
 ///
 /// An error is K-11's or K-12's line without `kcup: ` before it.
-pub fn load(options: &Options) -> Result<Loaded, String> {
-    let from = match &options.file {
-        Some(file) => quoted(file.as_os_str().as_bytes()),
-        None => "standard input".into(),
-    };
-    read(options).map_err(|reason| format!("cannot read content from {from}: {reason}"))
+pub(super) fn read(options: &Options) -> Result<Loaded, String> {
+    read_whole(options).map_err(|reason| format!("cannot read content from {}: {reason}", origin(options)))
 }
 
-fn read(options: &Options) -> Result<Loaded, String> {
+/// Where content comes from, as errors call it.
+pub(super) fn origin(options: &Options) -> String {
+    match &options.file {
+        Some(file) => quoted(file.as_os_str().as_bytes()),
+        None => "standard input".into(),
+    }
+}
+
+fn read_whole(options: &Options) -> Result<Loaded, String> {
     let source = Source::open(options.file.as_deref()).map_err(|error| worded(&error))?;
     let bytes = source.read(options)?;
     if bytes.is_empty() {

@@ -6,6 +6,7 @@ pub mod calendar;
 mod compress;
 mod load;
 mod media_type;
+pub mod policy;
 mod render;
 
 use std::ops::RangeInclusive;
@@ -18,7 +19,7 @@ use sha2::{Digest, Sha256};
 use crate::config::{Compression, Options};
 use render::Common;
 
-pub use load::{load, Loaded};
+pub use load::{load, load_unless, Loaded};
 pub use render::Block;
 
 /// The lengths of content that has variants: a rule that does not depend on the compressor, so that the twins agree (K-45).
