@@ -174,6 +174,23 @@ def test_a_peer_that_goes_away_within_an_answer_harms_nobody(serve):
     assert server.process.poll() is None
 
 
+@pytest.mark.spec("K-34", "K-60")
+@pytest.mark.parametrize("size", [16383, 16384, 16385, 16386, 32768, 65536])
+def test_the_end_of_the_peer_is_seen_whatever_came_before(serve, size):
+    """Bytes and end come at once; a read that is filled to its brim must not hide the end."""
+    server = serve()
+    requests = GET * (size // len(GET) - 1)
+    last = GET[:-2] + b"X: "
+    requests += last + b"a" * (size - len(requests) - len(last) - 4) + b"\r\n\r\n"
+    for _ in range(5):
+        with Connection(server.address) as connection:
+            connection.send(requests)
+            connection.half_close()
+            for _ in range(size // len(GET)):
+                assert connection.answer().status == 200
+            connection.expect_end()
+
+
 @pytest.mark.spec("K-34")
 def test_five_hundred_connections_at_once(serve):
     server = serve()
