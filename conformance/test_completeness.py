@@ -50,7 +50,7 @@ def test_numbers_of_the_contract_are_in_order_and_unique():
     assert numbers() == sorted(set(numbers()), key=lambda number: int(number[2:]))
 
 
-@pytest.mark.parametrize("name", ["range", "accept_encoding", "etag", "date", "guard"])
+@pytest.mark.parametrize("name", ["range", "accept_encoding", "etag", "date", "guard", "mta_sts"])
 def test_vectors_have_names_of_their_own(name):
     names = [vector["name"] for vector in vectors(name)["case"]]
     assert len(names) == len(set(names))
@@ -76,7 +76,7 @@ def is_test(parts):
 def sibling_name(room, parts):
     """mod.rs and lib.rs are what room.go is in Go; a directory of a file's parts is that file."""
     name = parts[1] if len(parts) > 2 else parts[-1]
-    return {"mod": room, "lib": "main", "mta_sts": "mtasts"}.get(name, name)
+    return {"mod": room, "lib": "main", "mtasts": "mta_sts"}.get(name, name)
 
 
 def test_both_programs_have_the_same_rooms():

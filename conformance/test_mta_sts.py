@@ -1,0 +1,128 @@
+"""Section 9: each vector through lint, txt and new; and what is served and logged with the preset."""
+
+import json
+
+import pytest
+
+from runner.cases import vectors
+from runner.parts import to_bytes
+from runner.twin import write_file
+from runner.wire import Connection
+
+VECTORS = vectors("mta_sts")
+GET = b"GET /.well-known/mta-sts.txt HTTP/1.1\r\nHost: a\r\n\r\n"
+POLICY = b"version: STSv1\nmode: none\r\nmax_age: 60"
+SERVED = b"version: STSv1\r\nmode: none\r\nmax_age: 60"
+
+
+def each(table):
+    return pytest.mark.parametrize("vector", VECTORS[table], ids=lambda vector: vector["name"].replace(" ", "-"))
+
+
+def outcome(result):
+    return result.returncode, result.stdout.decode(), result.stderr.decode()
+
+
+def usage_error(vector):
+    return 2, "", f"kcup: {vector['refused']}\n"
+
+
+@pytest.mark.spec("K-93", "K-94", "K-95", "K-96")
+@each("case")
+def test_lint(twin, vector, tmp_path):
+    """An empty file is no content (K-11): what lint would say of it only the programs' own tests see."""
+    policy = to_bytes(vector["policy"])
+    if not policy:
+        pytest.skip("there is nothing to read")
+    write_file(tmp_path / "p", policy)
+    status = 0 if "id" in vector else 1
+    text = "".join(f"{finding['text']}\n" for finding in vector["findings"])
+    assert outcome(twin.run(["mta-sts", "lint", "p"], cwd=tmp_path)) == (status, text, "")
+    result = twin.run(["mta-sts", "lint", "--format", "json"], stdin=policy)
+    findings = json.loads(result.stdout)
+    assert [finding["rule"] for finding in findings] == [finding["rule"] for finding in vector["findings"]]
+    assert [as_text(finding) for finding in findings] == text.splitlines()
+    if "json" in vector:
+        assert outcome(result) == (status, vector["json"] + "\n", "")
+
+
+def as_text(finding):
+    breaks = f"; breaks: {', '.join(finding['breaks'])}" if finding["breaks"] else ""
+    return "{line}:{column}: {severity}: {message} (RFC 8461 section {section})".format(**finding) + breaks
+
+
+@pytest.mark.spec("K-97", "K-92")
+@each("case")
+def test_txt_of_every_policy(twin, vector):
+    """The id where there is no error, the findings where there is one."""
+    policy = to_bytes(vector["policy"])
+    if not policy:
+        pytest.skip("there is nothing to read")
+    refused = "kcup: cannot publish the policy from standard input: "
+    lines = "".join(f"{refused}{finding['text']}\n" for finding in vector["findings"])
+    want = (0, f"v=STSv1; id={vector['id']};\n", "") if "id" in vector else (1, "", lines)
+    assert outcome(twin.run(["mta-sts", "txt"], stdin=policy)) == want
+
+
+@pytest.mark.spec("K-97")
+@each("txt")
+def test_txt(twin, vector, tmp_path):
+    write_file(tmp_path / "p", vector["policy"].encode())
+    result = outcome(twin.run(["mta-sts", "txt", "p", *vector["args"]], cwd=tmp_path))
+    if "findings" in vector:
+        refused = 'kcup: cannot publish the policy from "p": '
+        assert result == (1, "", "".join(f"{refused}{finding}\n" for finding in vector["findings"]))
+    else:
+        assert result == (usage_error(vector) if "refused" in vector else (0, vector["printed"], ""))
+
+
+@pytest.mark.spec("K-98")
+@each("new")
+def test_new(twin, vector):
+    result = outcome(twin.run(["mta-sts", "new", *vector["args"]]))
+    if "refused" in vector:
+        assert result == usage_error(vector)
+        return
+    assert result == (0, vector["policy"], "")
+    assert twin.run(["mta-sts", "lint"], stdin=vector["policy"].encode()).returncode == 0
+
+
+@pytest.mark.spec("K-98")
+def test_a_new_policy_that_is_too_long_is_refused(twin):
+    hosts = [f"--mx={'a.' * 126}b"] * 253
+    result = twin.run(["mta-sts", "new", "--mode=testing", "--max-age=86400", *hosts])
+    assert outcome(result) == (2, "", "kcup: mta-sts new: the policy is over 65536 bytes\n")
+
+
+@pytest.mark.spec("K-90", "K-94")
+def test_every_line_end_is_served_as_crlf_and_nothing_is_added(serve):
+    server = serve("--preset", "mta-sts", content=POLICY)
+    with Connection(server.address) as connection:
+        connection.send(GET)
+        answer = connection.answer()
+    assert (answer.status, answer.body) == (200, SERVED)
+
+
+@pytest.mark.spec("K-92", "K-97")
+def test_warnings_and_the_record_are_logged_before_the_address(serve, twin):
+    record = twin.run(["mta-sts", "txt"], stdin=POLICY).stdout.decode().strip()
+    server = serve("--preset", "mta-sts", "--log-format", "json", content=POLICY)
+    events = [json.loads(line) for line in server.stderr().splitlines()]
+    logged = [(event["level"], event["msg"]) for event in events if event["msg"].startswith("mta-sts: ")]
+    findings = twin.run(["mta-sts", "lint"], stdin=POLICY).stdout.decode().splitlines()
+    assert len(findings) == 2
+    assert logged == [
+        *(("warn", f"mta-sts: {finding}") for finding in findings),
+        ("info", f"mta-sts: publish {record} as the TXT record of _mta-sts.DOMAIN"),
+    ]
+
+
+@pytest.mark.spec("K-98", "K-90")
+def test_a_new_policy_can_be_piped_into_a_server(serve, twin):
+    args = ["--mode", "enforce", "--mx", "mx1.example.com", "--max-age", "604800"]
+    policy = twin.run(["mta-sts", "new", *args]).stdout
+    server = serve("--preset", "mta-sts", "--log-level", "warn", content=None, stdin=policy)
+    with Connection(server.address) as connection:
+        connection.send(GET)
+        answer = connection.answer()
+    assert (answer.status, answer.body, server.stderr()) == (200, policy, "")
