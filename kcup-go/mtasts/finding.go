@@ -1,0 +1,67 @@
+package mtasts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Finding is a rule that a policy breaks, and where (SPEC K-93, K-96).
+type Finding struct {
+	Line   int // from 1
+	Column int // from 1, in bytes of the policy as it was read
+	rule   rule
+	meant  string // the known key that a near miss misses
+}
+
+// Severity says whether the policy must not be published.
+func (f Finding) Severity() Severity { return table[f.rule].severity }
+
+// String is the finding on one line.
+func (f Finding) String() string {
+	row := table[f.rule]
+	text := fmt.Sprintf("%d:%d: %s: %s (RFC 8461 section %s)", f.Line, f.Column, row.severity, f.message(), row.section)
+	if len(row.breaks) > 0 {
+		text += "; breaks: " + strings.Join(row.breaks, ", ")
+	}
+	return text
+}
+
+func (f Finding) message() string {
+	message := table[f.rule].message
+	if f.meant != "" {
+		message = strings.Replace(message, `"mx"`, `"`+f.meant+`"`, 1)
+	}
+	return message
+}
+
+// json is written by hand, since the standard library escapes what need not be. Nothing of the policy is in it,
+// so quotes are all there is to escape.
+func (f Finding) json() string {
+	row := table[f.rule]
+	breaks := ""
+	if len(row.breaks) > 0 {
+		breaks = `"` + strings.Join(row.breaks, `","`) + `"`
+	}
+	return fmt.Sprintf(`{"line":%d,"column":%d,"severity":"%s","rule":"%s","message":"%s","section":"%s","breaks":[%s]}`,
+		f.Line, f.Column, row.severity, row.slug, strings.ReplaceAll(f.message(), `"`, `\"`), row.section, breaks)
+}
+
+func inOrder(a, b Finding) int {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.rule, b.rule))
+}
+
+// HasError says whether the policy must not be published.
+func HasError(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity() == Error })
+}
+
+// JSON is all findings as one array, without a line end.
+func JSON(findings []Finding) string {
+	all := make([]string, len(findings))
+	for i, finding := range findings {
+		all[i] = finding.json()
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
