@@ -33,13 +33,6 @@ impl Post {
         let _ = self.mail.send(mail);
         let _ = self.waker.wake();
     }
-
-    /// Lets the worker know that there is no more mail.
-    fn close(self) -> Arc<Status> {
-        drop(self.mail);
-        let _ = self.waker.wake();
-        self.status
-    }
 }
 
 pub struct Acceptor {
@@ -75,16 +68,18 @@ impl Acceptor {
         }
     }
 
-    /// Tells the workers to drain, takes in what waits in the backlog, and closes the listener. What is returned counts
-    /// the connections that are left.
-    pub fn drain(self) -> Vec<Arc<Status>> {
+    /// Tells the workers to drain, takes in what waits in the backlog, and closes the listener.
+    pub fn drain(self) -> Vec<Post> {
         for post in &self.posts {
             post.send(Mail::Drain);
         }
         while let Ok(socket) = accept(self.listener.get_ref()) {
             self.hand_over(socket, None);
         }
-        self.posts.into_iter().map(Post::close).collect()
+        for post in &self.posts {
+            post.send(Mail::Last);
+        }
+        self.posts
     }
 
     /// `Some(None)`: below the limit. `Some(Some(worker))`: at the limit, and that worker has the connection that has

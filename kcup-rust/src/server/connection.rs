@@ -25,6 +25,8 @@ pub struct Connection {
     outgoing: Option<Box<Outgoing>>,
     /// Whether the connection ends with the answer on its way.
     closing: bool,
+    /// Whether the peer has ended its side: what was sent before is read to its end, which no event will announce again.
+    ended: bool,
     /// Whether there may be more to read, and no event will say so.
     pub unread: bool,
     linger_left: usize,
@@ -74,6 +76,7 @@ impl Connection {
             kept: None,
             outgoing: None,
             closing: false,
+            ended: false,
             unread: false,
             linger_left: LINGER_BYTES,
         }
@@ -86,15 +89,16 @@ impl Connection {
 
     /// Does what the socket allows. `ended` says that the peer has ended its side.
     pub fn ready(&mut self, phase: Phase, ended: bool, tools: &mut Tools) -> Next {
+        self.ended |= ended;
         match phase {
             Phase::Linger => self.discard(tools),
             Phase::Write => match self.flush(tools.now) {
                 Written::All if self.closing => self.linger(tools),
-                Written::All => self.receive(phase, ended, tools),
+                Written::All => self.receive(phase, tools),
                 Written::Blocked => Next::Stay,
                 Written::Broken => Next::Close,
             },
-            Phase::Idle | Phase::Head => self.receive(phase, ended, tools),
+            Phase::Idle | Phase::Head => self.receive(phase, tools),
         }
     }
 
@@ -124,7 +128,7 @@ impl Connection {
     }
 
     /// Reads and answers, until the socket is empty, full or closed, or others should have a turn.
-    fn receive(&mut self, phase: Phase, ended: bool, tools: &mut Tools) -> Next {
+    fn receive(&mut self, phase: Phase, tools: &mut Tools) -> Next {
         let mut answered = phase == Phase::Write;
         if answered && self.kept.is_some() {
             match self.consume(0, &mut answered, tools) {
@@ -134,7 +138,7 @@ impl Connection {
                 Flow::Drained | Flow::More => (),
             }
         }
-        let flow = self.read(ended, &mut answered, tools);
+        let flow = self.read(&mut answered, tools);
         self.unread = matches!(flow, Flow::More);
         match (flow, &self.kept) {
             (Flow::Blocked, _) => Next::Enter(Phase::Write),
@@ -149,7 +153,7 @@ impl Connection {
     }
 
     /// One read, and a second one where the first may have left the peer's end unseen.
-    fn read(&mut self, ended: bool, answered: &mut bool, tools: &mut Tools) -> Flow {
+    fn read(&mut self, answered: &mut bool, tools: &mut Tools) -> Flow {
         loop {
             let length = match self.socket.read(tools.buffer) {
                 Ok(0) => return Flow::Broken,
@@ -162,7 +166,7 @@ impl Connection {
             };
             match self.consume(length, answered, tools) {
                 Flow::Drained if length == tools.buffer.len() => return Flow::More,
-                Flow::Drained if ended => (),
+                Flow::Drained if self.ended => (),
                 flow => return flow,
             }
         }

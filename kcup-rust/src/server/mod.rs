@@ -112,10 +112,10 @@ impl Server {
 
     /// Stops listening and answers what was sent, for as long as `--shutdown-timeout-seconds` allows.
     pub async fn drain(mut self) -> Ending {
-        let left = self.acceptor.drain();
+        let posts = self.acceptor.drain();
         match tokio::time::timeout(self.shutdown_timeout, self.workers.recv()).await {
             Ok(_) => Ending::Drained,
-            Err(_) => Ending::Cut(left.iter().map(|status| status.connections()).sum()),
+            Err(_) => Ending::Cut(posts.iter().map(|post| post.status.connections()).sum()),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,8 +27,10 @@ const EVENTS: usize = 256;
 pub enum Mail {
     /// Serve this connection; with `replace`, in the place of the one that has been silent longest.
     Connection { socket: OwnedFd, replace: bool },
-    /// Answer what was sent, also by the connections that may still be told of, and end after the last mail.
+    /// Answer what was sent, also by the connections of later mail.
     Drain,
+    /// There will be no more mail: end with the last connection.
+    Last,
 }
 
 /// How often a full socket is looked at for progress: often enough that SPEC K-83's second is kept.
@@ -146,14 +148,11 @@ impl Worker {
     }
 
     fn read_mail(&mut self) {
-        loop {
-            match self.mailbox.try_recv() {
-                Ok(Mail::Connection { socket, replace }) => self.accept(socket, replace),
-                Ok(Mail::Drain) => self.drain(),
-                Err(error) => {
-                    self.last_mail = error == TryRecvError::Disconnected;
-                    return;
-                }
+        while let Ok(mail) = self.mailbox.try_recv() {
+            match mail {
+                Mail::Connection { socket, replace } => self.accept(socket, replace),
+                Mail::Drain => self.drain(),
+                Mail::Last => self.last_mail = true,
             }
         }
     }
