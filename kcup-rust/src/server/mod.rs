@@ -3,6 +3,7 @@
 //! Sibling: kcup-go/server/server.go
 
 mod accept;
+mod cgroup;
 pub mod clock;
 pub mod codec;
 mod connection;
