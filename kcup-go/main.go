@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"kcup/config"
 	"kcup/content"
@@ -18,41 +19,40 @@ var version = "dev" // set by the linker
 
 func main() { os.Exit(run()) }
 
-func run() int {
+func run() (status int) {
 	signals := ops.Signals()
 	cfg, text, err := config.Parse(os.Args[1:], os.Getenv, version)
-	if err != nil {
-		return fail(err)
+	if cfg.Question != nil {
+		text, status, err = content.Answer(&cfg, signals)
+	} else if err == nil && text == "" {
+		err = serve(&cfg, signals)
 	}
-	if text != "" {
-		fmt.Print(text)
-		return 0
-	}
+	fmt.Print(text)
+	return max(status, fail(err))
+}
+
+func serve(cfg *config.Config, signals <-chan os.Signal) error {
 	stdout, stderr := ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
 	defer stdout.Flush()
 	defer stderr.Flush()
 	log := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat)
-
-	loaded, err := content.Await(&cfg, signals)
-	if loaded == nil && err == nil {
-		return 0 // a signal came first (K-13)
+	loaded, err := content.Await(cfg, signals, log)
+	if loaded == nil {
+		return err // without one a signal came first (K-13)
 	}
+	s, err := server.New(cfg, loaded, log)
 	if err != nil {
-		return fail(err)
+		return err
 	}
-	s, err := server.New(&cfg, loaded, log)
-	if err == nil {
-		err = s.Run(signals, func() { _, _ = fmt.Fprint(stdout, s.Greeting()) })
-	}
-	return fail(err)
+	return s.Run(signals, func() { stderr.Settle(); _, _ = fmt.Fprint(stdout, s.Greeting()) })
 }
 
-// fail says what went wrong, once, and gives the exit status (K-07, K-08).
+// fail says what went wrong, each fault on its line, and gives the exit status (K-07, K-08, K-92).
 func fail(err error) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(os.Stderr, "kcup: "+err.Error())
+	fmt.Fprintln(os.Stderr, "kcup: "+strings.ReplaceAll(err.Error(), "\n", "\nkcup: "))
 	if errors.As(err, new(config.UsageError)) {
 		return 2
 	}

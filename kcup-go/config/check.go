@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"kcup/mtasts"
 )
 
 // check says what is wrong with a value, in the words of K-04, or nothing.
@@ -40,6 +42,12 @@ func check(rule, value string) string {
 	case "header":
 		_, wrong := parseField(value)
 		return wrong
+	case "mx":
+		return mtasts.WrongWith(value)
+	case "domain":
+		if mtasts.Domain(value) == "" {
+			return "is not a domain name"
+		}
 	}
 	return ""
 }

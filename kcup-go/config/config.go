@@ -6,6 +6,7 @@ package config
 import (
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,8 +34,10 @@ type Config struct {
 	WriteTimeout    time.Duration
 	ShutdownTimeout time.Duration
 	Threads         int // 0: the CPUs this cgroup grants
+	Preset          Preset
 	LogLevel        string
 	LogFormat       string
+	Question        *Question // nil: serve
 }
 
 // asked is returned through the library for --help and --version, which end the parsing where they stand.
@@ -47,6 +50,7 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 	var t table
 	parser := flags.NewParser(&t, flags.PassDoubleDash)
 	var answer asked
+	parser.SubcommandsOptional = true
 	stop := &flags.Error{Type: flags.ErrHelp}
 	t.Help = func() error { answer.text = help(parser); return stop }
 	t.Version = func() error { answer.text = "kcup " + version + " (go)\n"; return stop }
@@ -58,26 +62,37 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 	if err != nil {
 		return cfg, "", usageError(err, rest)
 	}
-	if len(rest) > 0 {
-		return cfg, "", usagef("unexpected argument %q (see kcup --help)", rest[0])
-	}
-	if err := settle(parser, getenv); err != nil {
+	question, err := readWords(parser, rest)
+	if err != nil {
 		return cfg, "", err
 	}
-	return t.meaning(), "", nil
+	given, err := settle(rows(parser.Groups()[0]), getenv)
+	if err != nil {
+		return cfg, "", err
+	}
+	cfg = t.meaning()
+	if err = cfg.applyPreset(given); err == nil && question.verb != nil {
+		text, err = t.MTASTS.answer(question, &cfg)
+	}
+	return cfg, text, err
 }
 
-// settle lets variables stand in for what was not given, and checks every value.
-func settle(parser *flags.Parser, getenv func(string) string) error {
-	for _, option := range options(parser) {
+// explicit is where a value that is no default stands, and its text: of several the last.
+type explicit struct{ source, value string }
+
+// settle lets variables stand in for what was not given, and checks every value. What was given is returned by option.
+func settle(rows []*flags.Option, getenv func(string) string) (map[string]explicit, error) {
+	found := map[string]explicit{}
+	for _, option := range rows {
 		tag := option.Field().Tag
 		source, values := "--"+option.LongName, texts(option.Value())
-		if option.IsSetDefault() {
+		isGiven := !option.IsSetDefault()
+		if !isGiven {
 			if value := getenv(tag.Get("var")); value != "" {
-				source, values = tag.Get("var"), split(option, value)
+				isGiven, source, values = true, tag.Get("var"), split(option, value)
 				for i := range values {
 					if err := option.Set(&values[i]); err != nil {
-						return err
+						return nil, err
 					}
 				}
 			} else if len(option.Default) == 0 {
@@ -86,24 +101,21 @@ func settle(parser *flags.Parser, getenv func(string) string) error {
 		}
 		for _, value := range values {
 			if wrong := check(tag.Get("check"), value); wrong != "" {
-				return usagef("%s: %q %s", source, value, wrong)
+				return nil, usagef("%s: %q %s", source, value, wrong)
+			}
+			if isGiven {
+				found[option.LongName] = explicit{source, value}
 			}
 		}
 	}
-	return nil
+	return found, nil
 }
 
-// options lists the rows of the table that carry a value.
-func options(parser *flags.Parser) []*flags.Option {
-	var rows []*flags.Option
-	for _, group := range parser.Groups() {
-		for _, option := range group.Options() {
-			if option.Field().Tag.Get("check") != "" {
-				rows = append(rows, option)
-			}
-		}
-	}
-	return rows
+// rows lists those of the table that carry a value.
+func rows(table *flags.Group) []*flags.Option {
+	return slices.DeleteFunc(slices.Clone(table.Options()), func(option *flags.Option) bool {
+		return option.Field().Tag.Get("check") == ""
+	})
 }
 
 func texts(value any) []string {
@@ -123,7 +135,7 @@ func split(option *flags.Option, value string) []string {
 // meaning is only called on a table whose values were checked: what it drops cannot fail.
 func (t *table) meaning() Config {
 	cfg := Config{
-		File: t.File, Path: t.Path, ContentType: t.ContentType,
+		File: named(t.File), Path: t.Path, ContentType: t.ContentType, Preset: Preset(t.Preset),
 		StdinTimeout: seconds(t.StdinTimeout), HeaderTimeout: seconds(t.HeaderTimeout),
 		IdleTimeout: seconds(t.IdleTimeout), WriteTimeout: seconds(t.WriteTimeout),
 		ShutdownTimeout: seconds(t.ShutdownTimeout),
@@ -136,10 +148,15 @@ func (t *table) meaning() Config {
 		field, _ := parseField(text)
 		cfg.Fields = append(cfg.Fields, field)
 	}
-	if cfg.File == "-" {
-		cfg.File = ""
-	}
 	return cfg
+}
+
+// named is a file as Config has it.
+func named(file string) string {
+	if file == "-" {
+		return ""
+	}
+	return file
 }
 
 func number(text string) int64 {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/BurntSushi/toml"
 )
 
 func parse(variables string, args ...string) (Config, string, error) {
@@ -84,5 +86,54 @@ func TestMediaTypes(t *testing.T) {
 		if isMediaType(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
+	}
+}
+
+func TestNewPoliciesAreThoseOfTheVectors(t *testing.T) {
+	var file struct {
+		New []struct {
+			Name            string
+			Args            []string
+			Policy, Refused string
+		}
+	}
+	if _, err := toml.DecodeFile("../../conformance/vectors/mta_sts.toml", &file); err != nil || len(file.New) == 0 {
+		t.Fatal(len(file.New), err)
+	}
+	for _, c := range file.New {
+		_, text, err := parse("", append([]string{"mta-sts", "new"}, c.Args...)...)
+		if text != c.Policy || (err == nil) != (c.Refused == "") || err != nil && err.Error() != c.Refused {
+			t.Errorf("%s: %q %v", c.Name, text, err)
+		}
+	}
+}
+
+func TestWordsMayStandBehindADoubleDash(t *testing.T) {
+	for _, args := range []string{"mta-sts txt --domain a.b -f x y", "-f x mta-sts txt --domain=a.b. -- y", "mta-sts --file x txt --domain a.b y"} {
+		cfg, _, err := parse("", strings.Fields(args)...)
+		if err != nil || cfg.File != "y" || *cfg.Question != (Question{"txt", "text", "a.b"}) {
+			t.Errorf("%s: %+v %v", args, cfg.Question, err)
+		}
+	}
+	for _, args := range []string{"-- mta-sts lint mta-sts", "mta-sts -- lint mta-sts", "mta-sts lint mta-sts"} {
+		cfg, _, err := parse("", strings.Fields(args)...)
+		if err != nil || cfg.File != "mta-sts" || cfg.Question.Verb != "lint" {
+			t.Errorf("%s: %+v %v", args, cfg.Question, err)
+		}
+	}
+}
+
+func TestAPresetDecidesAndRefuses(t *testing.T) {
+	cfg, _, err := parse("PRESET=mta-sts;HEADERS=A: b")
+	if err != nil || cfg.Path != "/.well-known/mta-sts.txt" || cfg.Compression || len(cfg.Fields) != 2 ||
+		cfg.Fields[0] != (Field{"cache-control", "max-age=60"}) {
+		t.Errorf("%+v %v", cfg, err)
+	}
+	if cfg, _, err = parse("", "--preset=mta-sts", "--header", "Cache-Control: no-store"); err != nil || len(cfg.Fields) != 1 {
+		t.Errorf("%+v %v", cfg, err)
+	}
+	_, _, err = parse("COMPRESSION=auto", "--preset=mta-sts")
+	if err == nil || err.Error() != `COMPRESSION: "auto" cannot be given with --preset mta-sts` {
+		t.Error(err)
 	}
 }

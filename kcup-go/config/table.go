@@ -20,8 +20,11 @@ type table struct {
 	WriteTimeout    string   `long:"write-timeout-seconds" var:"WRITE_TIMEOUT_SECONDS" value-name:"N" default:"30" check:"whole 1 86400" unquote:"false" description:"no byte of an answer accepted by the peer"`
 	ShutdownTimeout string   `long:"shutdown-timeout-seconds" var:"SHUTDOWN_TIMEOUT_SECONDS" value-name:"N" default:"5" check:"whole 1 86400" unquote:"false" description:"how long a drain may take"`
 	Threads         string   `long:"threads" var:"THREADS" value-name:"N" else:"the CPUs this cgroup grants" check:"whole 1 1024" unquote:"false" description:"workers"`
+	Preset          string   `long:"preset" var:"PRESET" value-name:"P" else:"none" check:"one-of mta-sts" unquote:"false" description:"mta-sts: check the content, and serve it as a policy should be"`
 	LogLevel        string   `long:"log-level" var:"LOG_LEVEL" value-name:"L" default:"info" check:"one-of error warn info debug trace" unquote:"false" description:"error, warn, info, debug or trace"`
 	LogFormat       string   `long:"log-format" var:"LOG_FORMAT" value-name:"F" default:"text" check:"one-of text json" unquote:"false" description:"text or json, on standard error"`
+
+	MTASTS command `command:"mta-sts" subcommands-optional:"true"`
 
 	Help    func() error `long:"help" description:"print this"`
 	Version func() error `long:"version" description:"print the version"`

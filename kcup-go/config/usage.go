@@ -16,13 +16,17 @@ func (e UsageError) Error() string { return e.text }
 
 func usagef(format string, values ...any) error { return UsageError{fmt.Sprintf(format, values...)} }
 
+func unexpected(argument string) error {
+	return usagef("unexpected argument %q (see kcup --help)", argument)
+}
+
 // usageError puts what the library found into the words of K-04. rest begins with
 // the argument that the library was looking at.
 func usageError(err error, rest []string) error {
 	at := rest[0]
 	var found *flags.Error
 	if !errors.As(err, &found) {
-		return usagef("unexpected argument %q (see kcup --help)", at)
+		return unexpected(at)
 	}
 	switch found.Type {
 	case flags.ErrUnknownFlag:
@@ -35,7 +39,7 @@ func usageError(err error, rest []string) error {
 	case flags.ErrNoArgumentForBool:
 		return usagef("%s takes no value", optionName(at))
 	}
-	return usagef("unexpected argument %q (see kcup --help)", at)
+	return unexpected(at)
 }
 
 // optionName is an argument without its value: --x of --x=1, -x of -xyz.
@@ -51,7 +55,7 @@ func optionName(argument string) string {
 // help is generated from the table alone (K-05).
 func help(parser *flags.Parser) string {
 	var text strings.Builder
-	text.WriteString("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n\nOptions:\n")
+	text.WriteString("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n" + usages + "\nOptions:\n")
 	for _, option := range parser.Groups()[0].Options() {
 		name := "    "
 		if option.ShortName != 0 {

@@ -52,7 +52,7 @@ func TestContentThatCannotBeReadSaysWhy(t *testing.T) {
 		empty: "it is empty", large: "it is larger than 3 bytes (raise --max-content-bytes)",
 		dir + "/none": "no such file", empty + "/x": "no such file",
 	} {
-		_, err := Load(&config.Config{File: file, MaxContent: 3})
+		_, err := Load(&config.Config{File: file, MaxContent: 3}, nil)
 		if err == nil || !strings.HasSuffix(err.Error(), ": "+want) || !strings.HasPrefix(err.Error(), `cannot read content from "`) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"kcup/config"
 )
 
@@ -17,42 +19,62 @@ var (
 	errEmpty     = errors.New("it is empty")
 )
 
-// Load reads the content once, whole. It says what it was doing when it fails (K-11, K-12).
-func Load(cfg *config.Config) (*Content, error) {
-	source, err := read(cfg)
-	if err == nil && len(source.Bytes) == 0 {
-		err = errEmpty
-	}
-	if err != nil {
-		from := "standard input"
-		if cfg.File != "" {
-			from = fmt.Sprintf("%q", cfg.File)
-		}
-		return nil, fmt.Errorf("cannot read content from %s: %w", from, reason(err))
-	}
-	return Build(source, cfg, time.Now()), nil
+// Await loads unless a signal comes first; then there is neither content nor an error (K-13).
+func Await(cfg *config.Config, signals <-chan os.Signal, log *logrus.Logger) (*Content, error) {
+	return unless(signals, func() (*Content, error) { return Load(cfg, log) })
 }
 
-// Await loads unless a signal comes first; then there is neither content nor an error (K-13).
-func Await(cfg *config.Config, signals <-chan os.Signal) (*Content, error) {
+func unless[T any](signals <-chan os.Signal, load func() (*T, error)) (*T, error) {
 	type result struct {
-		content *Content
-		err     error
+		loaded *T
+		err    error
 	}
 	done := make(chan result, 1)
 	go func() {
-		c, err := Load(cfg)
-		done <- result{c, err}
+		loaded, err := load()
+		done <- result{loaded, err}
 	}()
 	select {
 	case r := <-done:
-		return r.content, r.err
+		return r.loaded, r.err
 	case <-signals:
 		return nil, nil
 	}
 }
 
-func read(cfg *config.Config) (Source, error) {
+// Load reads the content, and makes of it what the preset asks for.
+func Load(cfg *config.Config, log *logrus.Logger) (*Content, error) {
+	source, err := read(cfg)
+	if err == nil && cfg.Preset == config.MTASTS {
+		source.Bytes, err = publish(source.Bytes, cfg, log)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Build(*source, cfg, time.Now()), nil
+}
+
+// read reads once, whole. It says what it was doing when it fails (K-11, K-12).
+func read(cfg *config.Config) (*Source, error) {
+	source, err := readWhole(cfg)
+	if err == nil && len(source.Bytes) == 0 {
+		err = errEmpty
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read content from %s: %w", origin(cfg), reason(err))
+	}
+	return &source, nil
+}
+
+// origin is where content comes from, as errors call it.
+func origin(cfg *config.Config) string {
+	if cfg.File == "" {
+		return "standard input"
+	}
+	return fmt.Sprintf("%q", cfg.File)
+}
+
+func readWhole(cfg *config.Config) (Source, error) {
 	if cfg.File == "" {
 		return within(cfg, func() (Source, error) { return readAll(os.Stdin, cfg.MaxContent) })
 	}

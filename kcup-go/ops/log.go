@@ -12,15 +12,15 @@ import (
 func NewLog(out io.Writer, level, format string) *logrus.Logger {
 	log := logrus.New()
 	log.SetOutput(out)
-	log.SetFormatter(line{json: format == "json"})
+	log.SetFormatter(formatter{json: format == "json"})
 	if parsed, err := logrus.ParseLevel(level); err == nil {
 		log.SetLevel(parsed)
 	}
 	return log
 }
 
-// line formats an event as one line. The library's own formatters call a level "warning" that the option calls warn.
-type line struct{ json bool }
+// formatter writes an event as one line. The library's own formatters call a level "warning" that the option calls warn.
+type formatter struct{ json bool }
 
 type event struct {
 	Time  string `json:"time"`
@@ -28,12 +28,12 @@ type event struct {
 	Msg   string `json:"msg"`
 }
 
-func (l line) Format(entry *logrus.Entry) ([]byte, error) {
+func (f formatter) Format(entry *logrus.Entry) ([]byte, error) {
 	e := event{entry.Time.UTC().Format(time.RFC3339), entry.Level.String(), entry.Message}
 	if entry.Level == logrus.WarnLevel {
 		e.Level = "warn"
 	}
-	if l.json {
+	if f.json {
 		text, err := json.Marshal(e)
 		return append(text, '\n'), err
 	}

@@ -12,8 +12,14 @@ import (
 // Stream writes lines to a file without ever waiting for it: whoever reads our standard output or standard error
 // may stop doing so, and serving goes on (K-20). Lines beyond what fits in between are lost.
 type Stream struct {
-	lines chan []byte
+	lines chan line
 	done  chan struct{}
+}
+
+// line is what is written, or a mark without text that is closed when all before it has been.
+type line struct {
+	text    []byte
+	written chan struct{}
 }
 
 const (
@@ -23,10 +29,14 @@ const (
 
 // NewStream starts writing to file.
 func NewStream(file *os.File) *Stream {
-	s := &Stream{make(chan []byte, streamLines), make(chan struct{})}
+	s := &Stream{make(chan line, streamLines), make(chan struct{})}
 	go func() {
 		for line := range s.lines {
-			_, _ = file.Write(line) // there is nowhere left to say that it failed
+			if line.written != nil {
+				close(line.written)
+				continue
+			}
+			_, _ = file.Write(line.text) // there is nowhere left to say that it failed
 		}
 		close(s.done)
 	}()
@@ -34,12 +44,27 @@ func NewStream(file *os.File) *Stream {
 }
 
 // Write takes a line, or drops it.
-func (s *Stream) Write(line []byte) (int, error) {
+func (s *Stream) Write(text []byte) (int, error) {
 	select {
-	case s.lines <- bytes.Clone(line):
+	case s.lines <- line{text: bytes.Clone(text)}:
 	default:
 	}
-	return len(line), nil
+	return len(text), nil
+}
+
+// Settle waits until what was taken is written, unless nobody reads it.
+func (s *Stream) Settle() {
+	mark := line{written: make(chan struct{})}
+	patience := time.After(flushPatience)
+	select {
+	case s.lines <- mark:
+	case <-patience:
+		return
+	}
+	select {
+	case <-mark.written:
+	case <-patience:
+	}
 }
 
 // Flush ends the stream: what was taken is written, unless nobody reads it.
