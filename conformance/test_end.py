@@ -21,7 +21,7 @@ both_signals = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT]
 def refuses(address):
     try:
         Connection(address).socket.close()
-    except ConnectionRefusedError:
+    except (ConnectionRefusedError, ConnectionResetError):
         return True
     return False
 
