@@ -18,7 +18,7 @@ ENGINE := containers/with-engine
 SHELL_FILES = .ci/run containers/build containers/base-images containers/with-engine
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 
-.PHONY: help build run test unit lint fuzz images test-containers bench-article bench-floor bench-idle clean \
+.PHONY: help build run test unit lint fuzz images test-containers bench-article bench-floor bench-idle bench-startup clean \
   $(foreach twin,$(TWINS),$(addsuffix -$(twin),build run test unit lint fuzz images test-containers)) lint-shared
 
 ## make TARGET. Where it says [-rust|-go] the target exists for one twin too, as in `make test-go`.
@@ -109,7 +109,8 @@ bench-article:
 
 ## bench-floor                  CPU time per request against a server that parses nothing, and against other servers (QUICK=1)
 ## bench-idle                   memory per keep-alive connection in a cgroup of 100 MB (QUICK=1; CONNECTIONS=16384)
-bench-floor bench-idle: bench-%: build
+## bench-startup                time from exec to listening, resident memory, size (QUICK=1)
+bench-floor bench-idle bench-startup: bench-%: build
 	python3 bench/$*.py
 
 ## clean                        remove what was built (an own engine's images stay in KCUP_ENGINE_DIR, /var/tmp/kcup-engine)
