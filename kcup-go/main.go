@@ -20,18 +20,18 @@ var version = "dev" // set by the linker
 func main() { os.Exit(run()) }
 
 func run() (status int) {
-	signals := ops.Signals()
 	cfg, text, err := config.Parse(os.Args[1:], os.Getenv, version)
 	if cfg.Question != nil {
-		text, status, err = content.Answer(&cfg, signals)
+		text, status, err = content.Answer(&cfg)
 	} else if err == nil && text == "" {
-		err = serve(&cfg, signals)
+		err = serve(&cfg)
 	}
 	fmt.Print(text)
 	return max(status, fail(err))
 }
 
-func serve(cfg *config.Config, signals <-chan os.Signal) error {
+func serve(cfg *config.Config) error {
+	signals := ops.Signals()
 	stdout, stderr := ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
 	defer stdout.Flush()
 	defer stderr.Flush()

@@ -21,17 +21,13 @@ var (
 
 // Await loads unless a signal comes first; then there is neither content nor an error (K-13).
 func Await(cfg *config.Config, signals <-chan os.Signal, log *logrus.Logger) (*Content, error) {
-	return unless(signals, func() (*Content, error) { return Load(cfg, log) })
-}
-
-func unless[T any](signals <-chan os.Signal, load func() (*T, error)) (*T, error) {
 	type result struct {
-		loaded *T
+		loaded *Content
 		err    error
 	}
 	done := make(chan result, 1)
 	go func() {
-		loaded, err := load()
+		loaded, err := Load(cfg, log)
 		done <- result{loaded, err}
 	}()
 	select {

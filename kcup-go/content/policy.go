@@ -3,7 +3,6 @@ package content
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -26,11 +25,10 @@ func publish(policy []byte, cfg *config.Config, log *logrus.Logger) ([]byte, err
 	return mtasts.Served(policy), nil
 }
 
-// Answer is what to print for cfg.Question, and the exit status; a signal that comes before the policy has been read
-// leaves nothing to print (K-13).
-func Answer(cfg *config.Config, signals <-chan os.Signal) (text string, status int, err error) {
-	source, err := unless(signals, func() (*Source, error) { return read(cfg) })
-	if source == nil || err != nil {
+// Answer is what to print for cfg.Question, and the exit status.
+func Answer(cfg *config.Config) (text string, status int, err error) {
+	source, err := read(cfg)
+	if err != nil {
 		return "", 0, err
 	}
 	if cfg.Question.Verb == "lint" {

@@ -5,9 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -37,7 +35,7 @@ func TestRecordsAreThoseOfTheVectors(t *testing.T) {
 			}
 			continue
 		}
-		text, status, err := Answer(&cfg, nil)
+		text, status, err := Answer(&cfg)
 		var findings []string
 		if err != nil {
 			findings = strings.Split(strings.ReplaceAll(err.Error(), `cannot publish the policy from "`+path+`": `, ""), "\n")
@@ -45,18 +43,5 @@ func TestRecordsAreThoseOfTheVectors(t *testing.T) {
 		if text != c.Printed || status != 0 || !slices.Equal(findings, c.Findings) {
 			t.Errorf("%s: %q %v", c.Name, text, err)
 		}
-	}
-}
-
-func TestASignalEndsTheWaitForAPolicy(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	signals := make(chan os.Signal, 1)
-	signals <- syscall.SIGTERM
-	cfg := config.Config{File: path, StdinTimeout: time.Minute, Question: &config.Question{Verb: "lint"}}
-	if text, status, err := Answer(&cfg, signals); text != "" || status != 0 || err != nil {
-		t.Error(text, status, err)
 	}
 }
