@@ -1,6 +1,9 @@
 package respond
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 var (
 	days     = [...]string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
@@ -75,11 +78,14 @@ func commaAt(b []byte) int {
 	return -1
 }
 
-// fullYear takes the latest year that is not more than 50 years ahead.
+// fullYear takes the latest year that is not more than 50 years ahead. It compares what is written, since a 29 February
+// need not exist 50 years later.
 func fullYear(year, month, day, clock int, now int64) int {
 	today := time.Unix(now, 0).UTC()
-	limit := today.AddDate(50, 0, 0).Unix()
-	for year += today.Year()/100*100 + 100; unix(year, month, day, clock) > limit; {
+	hour, minute, second := today.Clock()
+	limit := [...]int{today.Year() + 50, int(today.Month()), today.Day(), hour*3600 + minute*60 + second}
+	year += today.Year()/100*100 + 100
+	for slices.Compare([]int{year, month, day, clock}, limit[:]) > 0 {
 		year -= 100
 	}
 	return year

@@ -1,6 +1,7 @@
 package respond
 
 import (
+	"bytes"
 	"math"
 
 	"kcup/content"
@@ -69,43 +70,52 @@ func parseRange(value []byte, length int) byteRange {
 }
 
 func resolve(spec []byte, length int) byteRange {
-	first, rest, hasFirst := leadingNumber(spec)
-	if len(rest) == 0 || rest[0] != '-' {
+	dash := bytes.IndexByte(spec, '-')
+	if dash < 0 {
 		return byteRange{}
 	}
-	last, rest, hasLast := leadingNumber(rest[1:])
+	from, to := spec[:dash], spec[dash+1:]
+	first, hasFirst := number(from)
+	last, hasLast := number(to)
 	switch {
-	case len(rest) > 0 || !hasFirst && !hasLast:
+	case len(from) > 0 && !hasFirst || len(to) > 0 && !hasLast || !hasFirst && !hasLast:
 		return byteRange{}
 	case !hasFirst && last == 0:
 		return byteRange{kind: unsatisfiable}
 	case !hasFirst:
 		return byteRange{satisfiable, max(0, length-last), length - 1}
-	case !hasLast:
-		last = math.MaxInt
-	}
-	switch {
-	case last < first:
+	case hasLast && isLess(to, from):
 		return byteRange{}
 	case first >= length:
 		return byteRange{kind: unsatisfiable}
+	case !hasLast:
+		last = math.MaxInt
 	}
 	return byteRange{satisfiable, first, min(last, length-1)}
 }
 
-// leadingNumber stays at the largest int when digits go on: nothing is that long. Two such numbers are then equal,
-// which is as good as any order of theirs.
-func leadingNumber(b []byte) (n int, rest []byte, found bool) {
-	i := 0
-	for ; i < len(b) && isDigit(b[i]); i++ {
-		d := int(b[i] - '0')
-		if n > (math.MaxInt-d)/10 {
+// number stays at the largest int when digits go on: nothing is that long.
+func number(digits []byte) (n int, valid bool) {
+	for _, c := range digits {
+		if !isDigit(c) {
+			return 0, false
+		}
+		if d := int(c - '0'); n > (math.MaxInt-d)/10 {
 			n = math.MaxInt
 		} else {
 			n = n*10 + d
 		}
 	}
-	return n, b[i:], i > 0
+	return n, len(digits) > 0
+}
+
+// isLess compares the digits themselves: two numbers may be greater than any int.
+func isLess(a, b []byte) bool {
+	a, b = bytes.TrimLeft(a, "0"), bytes.TrimLeft(b, "0")
+	if len(a) != len(b) {
+		return len(a) < len(b)
+	}
+	return bytes.Compare(a, b) < 0
 }
 
 func cut(b []byte, at byte) (before, after []byte) {

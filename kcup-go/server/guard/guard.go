@@ -171,7 +171,7 @@ func (g *Guard) target(b []byte) Verdict {
 	case b[g.Length] == ' ' && g.Length > g.lineStart:
 		g.mark = g.Length + 1
 		return g.expect(b[g.Length], ' ', inVersion)
-	case g.Length == g.lineStart+maxTarget:
+	case classes[b[g.Length]]&targetByte != 0:
 		return g.refuse(414)
 	}
 	return g.refuse(400)
@@ -197,6 +197,9 @@ func (g *Guard) fieldStart(c byte) Verdict {
 	if c == '\r' {
 		return g.expect(c, '\r', atEndLF)
 	}
+	if classes[c]&token == 0 {
+		return g.refuse(400)
+	}
 	if g.fields == maxFields {
 		return g.refuse(431)
 	}
@@ -210,9 +213,6 @@ func (g *Guard) name(b []byte) Verdict {
 	g.skipWhile(b, token)
 	if g.Length == len(b) {
 		return Partial
-	}
-	if g.Length == g.lineStart {
-		return g.refuse(400)
 	}
 	g.mark = g.Length + 1
 	return g.expect(b[g.Length], ':', inValue)

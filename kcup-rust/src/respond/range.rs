@@ -31,11 +31,11 @@ fn resolve(spec: &[u8], length: usize) -> Option<Selected> {
             count => (length.saturating_sub(count), end),
         },
         (first, []) => (number(first)?, usize::MAX),
-        (first, last) => (number(first)?, number(last)?),
+        (first, last) => match (number(first)?, number(last)?) {
+            _ if is_less(last, first) => return None,
+            both => both,
+        },
     };
-    if last < first {
-        return None;
-    }
     match first > end {
         true => Some(Selected::Unsatisfiable),
         false => Some(Selected::Bytes { first, last: last.min(end) }),
@@ -49,4 +49,14 @@ fn number(digits: &[u8]) -> Option<usize> {
         Some(number.saturating_mul(10).saturating_add(digit))
     };
     (!digits.is_empty()).then(|| digits.iter().try_fold(0, add))?
+}
+
+/// Compares the digits themselves: two numbers may be greater than any `usize`.
+fn is_less(a: &[u8], b: &[u8]) -> bool {
+    fn significant(digits: &[u8]) -> &[u8] {
+        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+        &digits[zeros..]
+    }
+    let (a, b) = (significant(a), significant(b));
+    (a.len(), a) < (b.len(), b)
 }
