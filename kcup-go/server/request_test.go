@@ -1,6 +1,8 @@
 package server
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +85,17 @@ func vectorHeads(t testing.TB) (heads [][]byte) {
 			}
 		}
 		heads = append(heads, head)
+	}
+	corpus, err := filepath.Glob("../../conformance/corpus/guard/*")
+	for _, path := range corpus {
+		var head []byte
+		if head, err = os.ReadFile(path); err != nil {
+			break
+		}
+		heads = append(heads, head)
+	}
+	if err != nil || len(corpus) == 0 {
+		t.Fatal("no corpus", err)
 	}
 	return heads
 }

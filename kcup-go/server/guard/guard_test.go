@@ -98,13 +98,17 @@ func BenchmarkGuard(b *testing.B) {
 
 func FuzzGuard(f *testing.F) {
 	for _, c := range guardCases(f) {
-		f.Add(c.bytes(f), uint8(3))
+		f.Add(c.bytes(f))
 	}
-	f.Fuzz(func(t *testing.T, b []byte, step uint8) {
+	for _, seed := range corpus(f) {
+		f.Add(seed.bytes)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
 		whole, v := split(b, func() int { return len(b) })
-		pieces, w := split(b, func() int { return int(step)%7 + 1 })
-		if v != w || whole != pieces {
-			t.Fatalf("whole %d %+v, in pieces %d %+v", v, whole, w, pieces)
+		for _, step := range []int{1, 7} {
+			if pieces, w := split(b, func() int { return step }); v != w || whole != pieces {
+				t.Fatalf("whole %d %+v, in pieces %d %+v", v, whole, w, pieces)
+			}
 		}
 	})
 }

@@ -2,11 +2,11 @@
 //! Must not: touch sockets, read a clock, copy the content.
 //! Sibling: kcup-go/respond/respond.go
 
-mod date;
-mod encoding;
+pub mod date;
+pub mod encoding;
 mod head;
-mod precondition;
-mod range;
+pub mod precondition;
+pub mod range;
 
 use hyper::header::{HeaderMap, HeaderName, ACCEPT_ENCODING, IF_RANGE, RANGE};
 use hyper::{Method, StatusCode, Uri};
@@ -153,7 +153,7 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Option<&[u8]> {
 }
 
 /// Without the optional white space of RFC 9110 section 5.6.3 around it.
-fn trim(mut text: &[u8]) -> &[u8] {
+pub fn trim(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {
         text = rest;
     }

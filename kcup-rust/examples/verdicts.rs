@@ -1,0 +1,92 @@
+//! Writes what the guard and the parsers say of the fuzzers' corpus, for `make verdicts` to compare with the other
+//! program's: `verdicts CORPUS OUT`, one file for each target, one line for each input.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use kcup_rust::respond::encoding::{self, Coding};
+use kcup_rust::respond::precondition::{matches, same_strongly, same_weakly};
+use kcup_rust::respond::range::{self, Selected};
+use kcup_rust::respond::{date, trim};
+use kcup_rust::server::guard::{Guard, Verdict};
+
+type Judge = fn(&[u8]) -> String;
+
+fn main() -> io::Result<()> {
+    let mut arguments = env::args_os().skip(1).map(PathBuf::from);
+    let (Some(corpus), Some(out)) = (arguments.next(), arguments.next()) else {
+        return Err(io::Error::other("usage: verdicts CORPUS OUT"));
+    };
+    let targets: [(&str, Judge); 5] = [
+        ("guard", guard),
+        ("range", range),
+        ("accept_encoding", accept_encoding),
+        ("etag", etag),
+        ("date", date),
+    ];
+    for (target, judge) in targets {
+        fs::write(out.join(target), verdicts(&corpus.join(target), judge)?)?;
+    }
+    Ok(())
+}
+
+/// In the order of the names.
+fn verdicts(directory: &Path, judge: Judge) -> io::Result<String> {
+    let paths: io::Result<Vec<PathBuf>> = fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect();
+    let mut paths = paths?;
+    paths.sort();
+    let mut text = String::new();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let _ = writeln!(text, "{name} {}", judge(&fs::read(&path)?));
+    }
+    Ok(text)
+}
+
+fn guard(head: &[u8]) -> String {
+    match Guard::default().scan(head) {
+        Verdict::Partial => "partial".into(),
+        Verdict::Refused(status) => format!("refused {}", status.as_u16()),
+        Verdict::Complete(facts) => {
+            format!("complete {} {} {} {}", facts.length, facts.skip, facts.body, facts.keep_alive)
+        }
+    }
+}
+
+fn range(value: &[u8]) -> String {
+    let judge = |length| match range::parse(trim(value), length) {
+        None => "ignored".into(),
+        Some(Selected::Unsatisfiable) => "unsatisfiable".into(),
+        Some(Selected::Bytes { first, last }) => format!("{first}-{last}"),
+    };
+    [1, 10, 1_000_000].map(judge).join(" ")
+}
+
+/// LF, which no value can hold, parts the lines of a field.
+fn lines(input: &[u8]) -> impl Iterator<Item = &[u8]> {
+    input.split(|&byte| byte == b'\n')
+}
+
+fn accept_encoding(input: &[u8]) -> String {
+    let judge = |(br, gzip)| match encoding::choose(lines(input), br, gzip) {
+        Coding::Br => "br",
+        Coding::Gzip => "gzip",
+        Coding::Identity => "identity",
+    };
+    [(false, false), (true, false), (false, true), (true, true)].map(judge).join(" ")
+}
+
+fn etag(input: &[u8]) -> String {
+    let judge = |tag: &str| {
+        let same = [same_strongly, same_weakly] as [fn(&[u8], &[u8]) -> bool; 2];
+        same.map(|same| matches(lines(input), tag.as_bytes(), same).to_string()).join(" ")
+    };
+    ["\"abc\"", "W/\"abc-br\""].map(judge).join(" ")
+}
+
+/// The second moment is a 29 February: 50 years later there is none.
+fn date(value: &[u8]) -> String {
+    let judge = |now| date::parse(value, now).map_or("invalid".into(), |seconds| seconds.to_string());
+    [1_767_225_600, 1_835_438_400].map(judge).join(" ")
+}
