@@ -11,6 +11,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 # Most cases wait for a clock or a socket, so more workers than CPUs.
 CONFORMANCE := $(PYTHON) -m pytest -q -n 4 conformance
+CARGO_FUZZ := 0.13.1
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZ_SECONDS ?= 60
 ENGINE := containers/with-engine
@@ -18,7 +19,7 @@ ENGINE := containers/with-engine
 SHELL_FILES = .ci/run containers/build containers/base-images containers/with-engine
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 
-.PHONY: help build run test unit lint fuzz images test-containers bench-article bench-floor bench-idle bench-startup clean \
+.PHONY: help build run test unit verdicts lint fuzz corpus images test-containers bench-article bench-guard bench-floor bench-idle bench-startup clean \
   $(foreach twin,$(TWINS),$(addsuffix -$(twin),build run test unit lint fuzz images test-containers)) lint-shared
 
 ## make TARGET. Where it says [-rust|-go] the target exists for one twin too, as in `make test-go`.
@@ -45,7 +46,7 @@ $(addprefix run-,$(TWINS)): run-%: build-%
 	@exec bin/kcup-$* --file deploy/examples/mta-sts.txt
 
 ## test [-rust|-go]             unit tests, and the whole conformance suite
-test: unit build $(VENV)/conformance.ok
+test: unit verdicts build $(VENV)/conformance.ok
 	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
 
 $(addprefix test-,$(TWINS)): test-%: unit-% build-% $(VENV)/conformance.ok
@@ -59,6 +60,13 @@ unit-rust:
 
 unit-go:
 	cd kcup-go && go vet ./... && go test ./...
+
+## verdicts                     what both say of every input that the fuzzers left in conformance/corpus must be the same
+verdicts:
+	@rm -rf bin/verdicts && mkdir -p bin/verdicts/rust bin/verdicts/go
+	cd kcup-rust && $(CARGO) run --quiet --locked --example verdicts ../conformance/corpus ../bin/verdicts/rust
+	cd kcup-go && VERDICTS=$(CURDIR)/bin/verdicts/go go test -count=1 -run '^TestVerdicts$$' ./respond ./server/guard
+	diff -r bin/verdicts/rust bin/verdicts/go
 
 ## lint [-rust|-go|-shared]     formatters and linters of every language here; all findings are errors
 lint: lint-rust lint-go lint-shared
@@ -81,15 +89,29 @@ lint-shared: $(VENV)/lint.ok
 ## fuzz [-rust|-go]             every fuzz target for FUZZ_SECONDS (60); kcup-rust's need the nightly toolchain
 fuzz: fuzz-rust fuzz-go
 
-fuzz-rust:
-	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
-	cd kcup-rust && for target in $$($(CARGO) +nightly fuzz list); do \
-	  $(CARGO) +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS); done
+# No sanitizer: what is fuzzed has no unsafe code. Overflows are caught: cargo-fuzz turns debug assertions on.
+FUZZ_RUST = $(CARGO) +nightly fuzz
+
+fuzz-rust: fuzz-tool
+	cd kcup-rust && $(FUZZ_RUST) build --sanitizer none && for target in $$($(FUZZ_RUST) list); do \
+	  mkdir -p fuzz/corpus/$$target; [ $$target = codec ] && seeds=guard || seeds=$$target; \
+	  $(FUZZ_RUST) run --sanitizer none $$target fuzz/corpus/$$target ../conformance/corpus/$$seeds -- \
+	    -max_total_time=$(FUZZ_SECONDS) -max_len=17000 -print_final_stats=1; done
 
 fuzz-go:
 	cd kcup-go && go list ./... | while read -r package; do \
 	  for target in $$(go test -list '^Fuzz' "$$package" | grep '^Fuzz'); do \
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ_SECONDS)s "$$package"; done; done
+
+.PHONY: fuzz-tool
+fuzz-tool:
+	@[ "$$(cargo-fuzz --version 2>/dev/null)" = "cargo-fuzz $(CARGO_FUZZ)" ] \
+	  || $(CARGO) install --quiet --locked cargo-fuzz --version $(CARGO_FUZZ)
+
+## corpus                       what the fuzzers of both found so far, as few inputs as reach it all, in conformance/corpus
+corpus: fuzz-tool
+	cd kcup-rust && $(FUZZ_RUST) build --sanitizer none
+	python3 conformance/runner/corpus.py
 
 ## images [-rust|-go]           container images kcup-rust and kcup-go
 images: images-rust images-go
@@ -112,6 +134,13 @@ bench-article:
 ## bench-startup                time from exec to listening, resident memory, size (QUICK=1)
 bench-floor bench-idle bench-startup: bench-%: build
 	python3 bench/$*.py
+
+## bench-guard                  instructions per byte of a request head, at most 10; and what Go's guard allocates: nothing
+bench-guard:
+	@command -v valgrind >/dev/null || { echo "installing valgrind"; apt-get update -qq && apt-get install -y -qq valgrind >/dev/null; }
+	cd kcup-rust && $(CARGO) build --release --locked --example guard_cost
+	python3 bench/guard.py kcup-rust/target/release/examples/guard_cost
+	cd kcup-go && go test -run '^$$' -bench '^BenchmarkGuard$$' -benchmem ./server/guard | tee /dev/stderr | grep -q ' 0 allocs/op'
 
 ## clean                        remove what was built (an own engine's images stay in KCUP_ENGINE_DIR, /var/tmp/kcup-engine)
 clean:

@@ -67,6 +67,9 @@ func FuzzETagList(f *testing.F) {
 	})
 }
 
+// The leap second behind it would be of the year 10000.
+const lastSecond = 253402300799
+
 func FuzzDate(f *testing.F) {
 	for _, c := range vectors[dateCase](f, "date") {
 		f.Add([]byte(c.Value))
@@ -75,7 +78,7 @@ func FuzzDate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value []byte) {
 		for _, now := range nows {
 			unix, valid := ParseDate(value, now)
-			if !valid || len(value) != content.DateLength {
+			if !valid || unix > lastSecond {
 				continue
 			}
 			text := content.AppendDate(nil, unix)
