@@ -21,7 +21,7 @@ class Answer:
     fields: list
     head: bytes
     body: bytes = b""
-    began: float = field(default=0.0, compare=False)
+    asked: float = field(default=0.0, compare=False)
     ended: float = field(default=0.0, compare=False)
 
     def names(self):

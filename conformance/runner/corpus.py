@@ -1,4 +1,4 @@
-"""make corpus: merges what the fuzzers of both programs found, and keeps as few inputs as reach all that they reached."""
+"""make corpus: merges what the fuzzers of both programs found; keeps as few inputs as reach all that they reached."""
 
 import hashlib
 import re

@@ -44,7 +44,7 @@ def keep_promises(answer, options, bodyless=False):
     check(answer.reason == REASONS[answer.status], f"reason phrase {answer.reason!r}")
     check("server" not in answer.names(), "there is a server field")
     date = seconds(answer.one("date"))
-    check(int(answer.began - CLOCK_LAG) <= date <= int(answer.ended), f"date is off: {date} at {answer.ended}")
+    check(int(answer.asked - CLOCK_LAG) <= date <= int(answer.ended), f"date is off: {date} at {answer.ended}")
     check(answer.one("connection") in (None, "close", "keep-alive"), f"connection: {answer.values('connection')}")
     known = [name for name in answer.names() if name in ORDER]
     check(known == sorted(known, key=ORDER.index), f"order of the fields: {answer.names()}")

@@ -20,6 +20,7 @@ class Connection:
         self.socket.connect(address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.pending = b""
+        self.asked = time.time()
 
     def __enter__(self):
         return self
@@ -29,6 +30,7 @@ class Connection:
 
     def send(self, data, piece=None):
         """Send all, or as much as a peer that refuses takes; in pieces of so many bytes when given."""
+        self.asked = time.time()
         with contextlib.suppress(*GONE):
             for start in range(0, len(data), piece or max(1, len(data))):
                 self.socket.sendall(data[start : start + (piece or len(data))])
@@ -51,7 +53,7 @@ class Connection:
 
     def answer(self, bodyless=False):
         """The next answer, whole."""
-        began, head = time.time(), b""
+        head = b""
         while b"\r\n\r\n" not in head:
             data = self.receive()
             if not data:
@@ -64,7 +66,7 @@ class Connection:
         length = body_length(answer, bodyless)
         self.pending = rest + self.pending
         answer.body = self.exactly(length)
-        answer.began, answer.ended = began, time.time()
+        answer.asked, answer.ended = self.asked, time.time()
         return answer
 
     def exactly(self, length):
