@@ -6,6 +6,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -24,35 +25,38 @@ func run() (status int) {
 	if cfg.Question != nil {
 		text, status, err = content.Answer(&cfg)
 	} else if err == nil && text == "" {
-		err = serve(&cfg)
+		status, err = serve(&cfg)
 	}
-	fmt.Print(text)
-	return max(status, fail(err))
+	if text != "" { // even nothing would wait for what a stream cannot write
+		fmt.Print(text)
+	}
+	return max(status, fail(os.Stderr, err))
 }
 
-func serve(cfg *config.Config) error {
+func serve(cfg *config.Config) (status int, err error) {
 	signals := ops.Signals()
 	stdout, stderr := ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
-	defer stdout.Flush()
-	defer stderr.Flush()
+	defer stdout.Settle()
+	defer stderr.Settle()
 	log := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat)
 	loaded, err := content.Await(cfg, signals, log)
 	if loaded == nil {
-		return err // without one a signal came first (K-13)
+		return 0, err // without one a signal came first (K-13)
 	}
 	s, err := server.New(cfg, loaded, log)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return s.Run(signals, func() { stderr.Settle(); _, _ = fmt.Fprint(stdout, s.Greeting()) })
+	err = s.Run(signals, func() { stderr.Settle(); _, _ = fmt.Fprint(stdout, s.Greeting()) })
+	return fail(stderr, err), nil // nobody may be reading any more, and the end must not wait for that
 }
 
 // fail says what went wrong, each fault on its line, and gives the exit status (K-07, K-08, K-92).
-func fail(err error) int {
+func fail(out io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(os.Stderr, "kcup: "+strings.ReplaceAll(err.Error(), "\n", "\nkcup: "))
+	_, _ = fmt.Fprintln(out, "kcup: "+strings.ReplaceAll(err.Error(), "\n", "\nkcup: "))
 	if errors.As(err, new(config.UsageError)) {
 		return 2
 	}

@@ -73,6 +73,14 @@ func TestVariantsAreMadeQuicklyAndOnlyWhereTheyAreDue(t *testing.T) {
 	}
 }
 
+func TestVaryIsJoinedUnchanged(t *testing.T) {
+	cfg := &config.Config{Fields: []config.Field{{Name: "vary", Value: "Origin,"}, {Name: "vary"}, {Name: "vary", Value: "x"}}}
+	c := Build(Source{Bytes: []byte("x"), Name: "a.css"}, cfg, time.Unix(0, 0))
+	if text := string(c.Variants[Identity].OK.Bytes); !strings.HasSuffix(text, "accept-ranges: bytes\r\nvary: Origin,, x\r\n") {
+		t.Error(text)
+	}
+}
+
 func TestVaryIsOneFieldInItsPlace(t *testing.T) {
 	cfg := &config.Config{Compression: true, Fields: []config.Field{{Name: "x", Value: "1"}, {Name: "vary", Value: "Origin"}}}
 	c := Build(Source{Bytes: make([]byte, 2000), Name: "a.css"}, cfg, time.Unix(0, 0))

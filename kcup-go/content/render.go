@@ -9,19 +9,21 @@ import (
 
 // render makes the heads of all answers with content, in the order of K-40.
 func (c *Content) render(kind string, fields []config.Field) {
-	vary, extra := "", ""
+	var vary []string
+	extra := ""
 	if c.Variants[Gzip].Body != nil {
-		vary = "accept-encoding"
+		vary = append(vary, "accept-encoding")
 	}
 	for _, field := range fields {
-		if field.Name == "vary" {
-			vary = strings.Trim(vary+", "+field.Value, ", ")
-			continue
+		switch {
+		case field.Name != "vary":
+			extra += line(field.Name, field.Value)
+		case field.Value != "":
+			vary = append(vary, field.Value)
 		}
-		extra += line(field.Name, field.Value)
 	}
-	if vary != "" {
-		vary = line("vary", vary)
+	if len(vary) > 0 {
+		extra = line("vary", strings.Join(vary, ", ")) + extra
 	}
 	ranges := line("accept-ranges", "bytes")
 	for coding := range c.Variants {
@@ -33,11 +35,11 @@ func (c *Content) render(kind string, fields []config.Field) {
 		if Coding(coding) != Identity {
 			start += line("content-encoding", Coding(coding).String())
 		}
-		v.OK = c.block(start, v.ETag, ranges+vary+extra)
-		v.NotModified = c.block("HTTP/1.1 304 Not Modified\r\n", v.ETag, vary+extra)
+		v.OK = c.block(start, v.ETag, ranges+extra)
+		v.NotModified = c.block("HTTP/1.1 304 Not Modified\r\n", v.ETag, extra)
 	}
 	c.PartialHead = "HTTP/1.1 206 Partial Content\r\n" + line("content-type", kind) + "content-length: "
-	c.Partial = c.block("", c.ETag, ranges+vary+extra)
+	c.Partial = c.block("", c.ETag, ranges+extra)
 	c.Unsatisfied = line("content-range", "bytes */"+strconv.Itoa(len(c.Bytes)))
 }
 

@@ -13,7 +13,6 @@ import (
 // may stop doing so, and serving goes on (K-20). Lines beyond what fits in between are lost.
 type Stream struct {
 	lines chan line
-	done  chan struct{}
 }
 
 // line is what is written, or a mark without text that is closed when all before it has been.
@@ -24,12 +23,12 @@ type line struct {
 
 const (
 	streamLines   = 256
-	flushPatience = 200 * time.Millisecond
+	settleTimeout = 200 * time.Millisecond
 )
 
 // NewStream starts writing to file.
 func NewStream(file *os.File) *Stream {
-	s := &Stream{make(chan line, streamLines), make(chan struct{})}
+	s := &Stream{make(chan line, streamLines)}
 	go func() {
 		for line := range s.lines {
 			if line.written != nil {
@@ -38,7 +37,6 @@ func NewStream(file *os.File) *Stream {
 			}
 			_, _ = file.Write(line.text) // there is nowhere left to say that it failed
 		}
-		close(s.done)
 	}()
 	return s
 }
@@ -55,23 +53,14 @@ func (s *Stream) Write(text []byte) (int, error) {
 // Settle waits until what was taken is written, unless nobody reads it.
 func (s *Stream) Settle() {
 	mark := line{written: make(chan struct{})}
-	patience := time.After(flushPatience)
+	timeout := time.After(settleTimeout)
 	select {
 	case s.lines <- mark:
-	case <-patience:
+	case <-timeout:
 		return
 	}
 	select {
 	case <-mark.written:
-	case <-patience:
-	}
-}
-
-// Flush ends the stream: what was taken is written, unless nobody reads it.
-func (s *Stream) Flush() {
-	close(s.lines)
-	select {
-	case <-s.done:
-	case <-time.After(flushPatience):
+	case <-timeout:
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -10,6 +11,7 @@ import (
 const (
 	acceptPause = 100 * time.Millisecond
 	acceptBatch = 64
+	drainPause  = 10 * time.Millisecond
 )
 
 // acceptor takes connections and deals them out. It is the only one that counts them against --max-connections.
@@ -22,7 +24,8 @@ type acceptor struct {
 	watching bool
 	most     int
 	paused   bool
-	asked    bool // a worker is making room
+	asked    *worker // is making room
+	awaited  uint32  // its count of evictions when it has
 	draining atomic.Bool
 	lastLog  time.Time
 }
@@ -51,7 +54,10 @@ func (a *acceptor) run() {
 	}
 	// First, so that what is accepted from now on is answered for the last time.
 	a.tellAll(func(m *mailbox) { m.drain = true })
-	for a.accept() {
+	for err := syscall.Errno(0); err == 0 || isShortage(err); err = a.accept() {
+		if err != 0 {
+			time.Sleep(drainPause) // connections that end give back what has run out
+		}
 	}
 	unix.Close(a.listener)
 	a.tellAll(func(m *mailbox) { m.last = true })
@@ -65,12 +71,12 @@ func (a *acceptor) tellAll(what func(*mailbox)) {
 
 // wait says whether a connection waits for which there is room, or can be.
 func (a *acceptor) wait() bool {
-	full := a.open() >= a.most
-	listening := !a.paused && !a.asked
-	if full && listening {
-		// Asked before looking, so that what falls silent in between wakes us.
+	listening := !a.paused
+	if listening && a.open() >= a.most {
+		// Asked before looking, so that what closes or falls silent in between wakes us.
 		a.room.wanted.Store(true)
-		listening = silentest(a.workers) != nil
+		listening = a.canMakeRoom()
+		a.room.wanted.Store(!listening)
 	}
 	a.watch(listening)
 	timeout := -1
@@ -84,13 +90,20 @@ func (a *acceptor) wait() bool {
 	waits := false
 	for _, event := range a.events[:n] {
 		if event.Fd == int32(a.room.wake) {
-			a.asked = false
 			clearWake(a.room.wake)
 			return false // the counts have changed
 		}
 		waits = true
 	}
 	return waits
+}
+
+// canMakeRoom says whether a connection has closed meanwhile, or may be asked to.
+func (a *acceptor) canMakeRoom() bool {
+	if a.asked != nil && a.asked.status.evictions.Load() == a.awaited {
+		a.asked = nil
+	}
+	return a.open() < a.most || a.asked == nil && silentest(a.workers) != nil
 }
 
 // watch turns the listener's events on or off: they would never end while nothing is accepted.
@@ -111,31 +124,31 @@ func (a *acceptor) take() {
 	room := a.most - a.open()
 	if room > 0 {
 		for range min(room, acceptBatch) {
-			if !a.accept() {
+			if err := a.accept(); err != 0 {
+				if err != unix.EAGAIN {
+					a.pause(err)
+				}
 				return
 			}
 		}
 		return
 	}
 	if w := silentest(a.workers); w != nil {
-		a.asked = true
+		a.asked, a.awaited = w, w.status.evictions.Load()+1
 		a.room.wanted.Store(true)
 		w.tell(func(m *mailbox) { m.evict++ })
 	}
 }
 
-// accept takes one connection and gives it to the worker that has fewest.
-func (a *acceptor) accept() bool {
+// accept takes one connection and gives it to the worker that has fewest. What is wrong with a connection that is
+// gone already is no error.
+func (a *acceptor) accept() syscall.Errno {
 	fd, err := accept(a.listener)
-	switch err {
-	case 0:
-	case unix.EAGAIN:
-		return false
-	case unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM:
-		a.pause(err)
-		return false
-	default:
-		return true // accept(2): errors of the connection, which is gone
+	if isOfConnection(err) {
+		return 0
+	}
+	if err != 0 {
+		return err
 	}
 	least := a.workers[0]
 	for _, w := range a.workers[1:] {
@@ -145,7 +158,26 @@ func (a *acceptor) accept() bool {
 	}
 	least.status.open.Add(1)
 	least.tell(func(m *mailbox) { m.sockets = append(m.sockets, fd) })
-	return true
+	return 0
+}
+
+// isOfConnection knows the errors that accept(2) tells to go on after.
+func isOfConnection(err syscall.Errno) bool {
+	switch err {
+	case unix.ECONNABORTED, unix.EINTR, unix.EPROTO, unix.ENETDOWN, unix.ENOPROTOOPT, unix.EHOSTDOWN, unix.ENONET,
+		unix.EHOSTUNREACH, unix.EOPNOTSUPP, unix.ENETUNREACH:
+		return true
+	}
+	return false
+}
+
+// isShortage knows the errors that pass when others give something back (K-85).
+func isShortage(err syscall.Errno) bool {
+	switch err {
+	case unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM:
+		return true
+	}
+	return false
 }
 
 // pause lets others give back what has run out (K-85).

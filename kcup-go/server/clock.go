@@ -14,8 +14,8 @@ func (w *worker) readClocks() {
 	w.clock.Set(now.Unix())
 }
 
-// patience is how long nothing can expire, in milliseconds.
-func (w *worker) patience() int {
+// timeout is how long nothing can expire, in milliseconds.
+func (w *worker) timeout() int {
 	least := int64(-1)
 	for p := range phaseCount {
 		if first := w.queue[p].first; first != none {

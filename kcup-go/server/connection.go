@@ -29,6 +29,7 @@ type connection struct {
 	hangup     bool // the peer has ended its side or is gone: read on to the end
 	full       bool // the last read filled its buffer: there may be more
 	queued     bool // on the worker's list for another turn
+	evicted    bool // the acceptor waits for its end
 	kept       *kept
 	out        *outgoing
 }
@@ -58,6 +59,8 @@ func (w *worker) read(slot int32) {
 	n, err := recv(c.fd, w.in[before:before+readSize])
 	switch {
 	case err == unix.EAGAIN && (!w.draining || c.phase != idle):
+	case err == unix.EAGAIN:
+		w.dismiss(slot)
 	case err != 0 || n == 0:
 		w.close(slot)
 	default:
@@ -129,13 +132,23 @@ func (w *worker) keep(slot int32, g *guard.Guard, b []byte, resumed bool) {
 	case !resumed || c.phase != inHead:
 		w.enter(slot, inHead)
 	}
-	for w.held > w.heldMost && w.queue[inHead].count > 0 {
-		w.close(w.queue[inHead].first)
+	w.shed(slot)
+}
+
+// shed ends connections until there is memory again for incomplete heads (K-86): the one whose head has been
+// incomplete longest, or, where there is none, the one that has just kept more.
+func (w *worker) shed(slot int32) {
+	for w.held > w.heldMost {
+		first := w.queue[inHead].first
+		if first == none {
+			w.close(slot)
+			return
+		}
+		w.close(first)
 	}
 }
 
-// keepBehind holds on to requests behind an answer that is pending. Where there is no room for them the connection
-// ends with that answer: its peer has to read before it may ask for more.
+// keepBehind holds on to requests behind an answer that is pending.
 func (w *worker) keepBehind(slot int32, b []byte) {
 	c := &w.slots[slot]
 	if c.phase != writing {
@@ -152,10 +165,7 @@ func (w *worker) keepBehind(slot int32, b []byte) {
 	w.held -= cap(c.kept.bytes)
 	c.kept.guard, c.kept.bytes = guard.Guard{}, append(c.kept.bytes[:0], b...)
 	w.held += cap(c.kept.bytes)
-	if w.held > w.heldMost {
-		w.drop(slot)
-		c.out.stays = false
-	}
+	w.shed(slot)
 }
 
 // drop lets go of kept input.
@@ -164,6 +174,15 @@ func (w *worker) drop(slot int32) {
 		w.slots[slot].kept = nil
 		w.held -= cap(k.bytes)
 		w.spare.giveKept(k)
+	}
+}
+
+// dismiss ends a silent connection. An answer that is still on its way would be lost to a reset (K-72).
+func (w *worker) dismiss(slot int32) {
+	if unsentBytes(w.slots[slot].fd) > 0 {
+		w.linger(slot)
+	} else {
+		w.close(slot)
 	}
 }
 
@@ -208,9 +227,13 @@ func (w *worker) close(slot int32) {
 	}
 	unix.Close(int(c.fd))
 	c.queued = false
+	evicted := c.evicted
 	w.remove(slot)
 	w.closed = true
 	w.status.open.Add(-1)
+	if evicted {
+		w.evictionOver()
+	}
 }
 
 // reset closes without waiting for bytes that the peer does not take (K-82).

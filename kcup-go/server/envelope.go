@@ -10,7 +10,7 @@ import (
 
 const (
 	// What one silent connection costs: the kernel's socket, its dentry and its place in an epoll set, and our
-	// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0003.
+	// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0004.
 	connectionCost = 2048
 	// The program, its runtime and its workers at rest.
 	resting = 12 << 20

@@ -12,6 +12,9 @@ import (
 // nothing was gained.
 const sendBuffer = 262144
 
+// backlog asks for more than there will be: the kernel has a limit of its own.
+const backlog = 65535
+
 // listen makes a listening socket; what is set on it, its connections inherit.
 func listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error) {
 	asked := netip.AddrPortFrom(host, port)
@@ -44,7 +47,7 @@ func listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error)
 	if err = unix.Bind(fd, address); err != nil {
 		return fd, at, err
 	}
-	if err = unix.Listen(fd, 4096); err != nil {
+	if err = unix.Listen(fd, backlog); err != nil {
 		return fd, at, err
 	}
 	name, err := unix.Getsockname(fd)

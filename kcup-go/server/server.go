@@ -15,6 +15,7 @@ import (
 
 	"kcup/config"
 	"kcup/content"
+	"kcup/server/guard"
 )
 
 // Server is a bound listener, and workers that wait to be started.
@@ -35,7 +36,7 @@ func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, e
 	around := readSurroundings()
 	envelope := newEnvelope(cfg.MaxConnections, threads, c.Size(), around)
 	envelope.apply(cfg.MaxConnections, threads, c.Size(), around, log)
-	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: envelope.kept / threads}
+	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: max(envelope.kept/threads, 2*guard.MaxHead)}
 	s.content.Store(c)
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
 	s.limits = [phaseCount]uint32{

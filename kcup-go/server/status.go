@@ -7,6 +7,7 @@ type status struct {
 	open       atomic.Int32 // also those that are still in the mailbox
 	idle       atomic.Int32
 	oldestIdle atomic.Uint32 // tick
+	evictions  atomic.Uint32 // how many the acceptor asked for and are over
 }
 
 // room wakes an acceptor that waits because --max-connections are open and none is silent (K-84).
@@ -22,6 +23,7 @@ func (s *status) publish(w *worker) {
 	if count > 0 {
 		s.oldestIdle.Store(w.slots[w.queue[idle].first].since)
 	}
+	s.evictions.Store(w.evictions)
 	if (count > 0 || w.closed) && w.room.wanted.Swap(false) {
 		wake(w.room.wake)
 	}

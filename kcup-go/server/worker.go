@@ -53,6 +53,8 @@ type worker struct {
 	last     bool // no more connections will come
 	closed   bool // a connection, in this turn
 
+	evictions uint32 // that are over
+
 	mailbox mailbox
 	status  status
 }
@@ -85,7 +87,7 @@ func (w *worker) run() {
 	for !w.last || w.open > 0 {
 		n := ready(w.epoll, w.events[:])
 		if n == 0 && len(w.again) == 0 {
-			n = await(w.epoll, w.events[:], w.patience())
+			n = await(w.epoll, w.events[:], w.timeout())
 		}
 		w.readClocks()
 		mail := false
@@ -113,9 +115,12 @@ func (w *worker) expire() {
 			if !is {
 				break
 			}
-			if p == writing {
+			switch p {
+			case writing:
 				w.glance(slot, w.stall)
-			} else {
+			case idle:
+				w.dismiss(slot)
+			default:
 				w.close(slot)
 			}
 		}
@@ -167,10 +172,33 @@ func (w *worker) readMail() {
 	for _, fd := range sockets {
 		w.adopt(fd)
 	}
-	w.closed = w.closed || evict > 0 // also when there is none to evict: the acceptor waits for us
-	for ; evict > 0 && w.queue[idle].count > 0; evict-- {
-		w.close(w.queue[idle].first)
+	for range evict {
+		w.evict()
 	}
+}
+
+// evict closes the connection that has been silent longest (K-84). One that has sent what we have not seen yet is
+// not silent: it is served.
+func (w *worker) evict() {
+	for range w.queue[idle].count {
+		slot := w.queue[idle].first
+		c := &w.slots[slot]
+		if readable(c.fd) == 0 {
+			c.evicted = true
+			w.dismiss(slot)
+			return
+		}
+		if w.input(slot); c.phase == vacant {
+			break // which made room as well
+		}
+	}
+	w.evictionOver()
+}
+
+// evictionOver is also said when there was none to evict: the acceptor waits for us.
+func (w *worker) evictionOver() {
+	w.evictions++
+	w.closed = true
 }
 
 func (w *worker) adopt(fd int32) {
