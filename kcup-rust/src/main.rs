@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use kcup_rust::config::{self, Options, Parsed};
 use kcup_rust::content::{self, policy, Content, Settings};
-use kcup_rust::ops::{self, signals::Stop};
+use kcup_rust::ops::{self, signals::Stop, stream};
 use kcup_rust::server::{self, Server};
 
 fn main() -> ExitCode {
@@ -21,7 +21,9 @@ fn main() -> ExitCode {
     let (status, _) = match done {
         Ok((text, status)) => (status, std::io::stdout().write_all(text.as_bytes())),
         Err((why, status)) => {
-            (status, why.lines().try_for_each(|line| writeln!(std::io::stderr(), "kcup: {line}")))
+            let say = |line| stream::offer(&std::io::stderr(), format!("kcup: {line}\n").as_bytes());
+            why.lines().for_each(say);
+            (status, Ok(()))
         }
     };
     ExitCode::from(status)
@@ -46,7 +48,7 @@ async fn serve(options: Arc<Options>) -> Result<(), String> {
     let (listener, url) = server::listen(options.host, options.port)?;
     let content = Arc::new(ArcSwap::from_pointee(content));
     let server = Server::start(listener, &options, &content)?;
-    let _ = writeln!(std::io::stdout(), "kcup listening on {url}");
+    stream::offer(&std::io::stdout(), format!("kcup listening on {url}\n").as_bytes());
     server.run(stop.next()).await;
     tokio::select! {
         ending = server.drain() => ending.log(),

@@ -6,13 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use env_logger::{Builder, Target};
 use log::{Level, LevelFilter, Record};
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
+use super::stream::{self, LONGEST_LINE};
 use crate::config::LogFormat;
 use crate::content::calendar::{Moment, Timestamp};
-
-/// A pipe that can be written to takes this much without blocking (PIPE_BUF).
-const LONGEST_LINE: usize = 4096;
 
 /// Sends what `log`'s macros say to standard error. Call it once.
 pub fn init(level: LevelFilter, format: LogFormat) {
@@ -20,22 +17,17 @@ pub fn init(level: LevelFilter, format: LogFormat) {
         // What the libraries say to themselves is not promised to anyone, and not the same in both programs.
         .filter_module(env!("CARGO_CRATE_NAME"), level)
         .format(move |out, record| out.write_all(line(record, SystemTime::now(), format).as_bytes()))
-        .target(Target::Pipe(Box::new(Impatient)))
+        .target(Target::Pipe(Box::new(Stderr)))
         .init();
 }
 
-/// Standard error, but what it cannot take at once is lost: nobody who reads it may delay serving.
-struct Impatient;
+/// Standard error as `log` knows it.
+struct Stderr;
 
-impl Write for Impatient {
+impl Write for Stderr {
     /// `line` is whole, since env_logger writes each event at once.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let error = io::stderr();
-        let mut ready = [PollFd::new(&error, PollFlags::OUT)];
-        if poll(&mut ready, Some(&Timespec::default())) == Ok(1) {
-            // A closed standard error is an error here, and of no interest.
-            _ = rustix::io::write(&error, &line[..line.len().min(LONGEST_LINE)]);
-        }
+        stream::offer(&io::stderr(), line);
         Ok(line.len())
     }
 

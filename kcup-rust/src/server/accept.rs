@@ -59,47 +59,68 @@ impl Acceptor {
     /// Accepts for ever. Dropping the future between two connections loses none.
     pub async fn run(&self) {
         while let Ok(mut ready) = self.listener.readable().await {
-            let replaced = self.room.wait(|| self.find_room()).await;
+            self.make_room().await;
             match ready.try_io(|listener| accept(listener.get_ref())) {
-                Ok(Ok(socket)) => self.hand_over(socket, replaced),
+                Ok(Ok(socket)) => self.hand_over(socket),
                 Ok(Err(error)) => self.rest(&error).await,
                 Err(_would_block) => (),
             }
         }
     }
 
-    /// Tells the workers to drain, takes in what waits in the backlog, and closes the listener.
-    pub fn drain(self) -> Vec<Post> {
-        for post in &self.posts {
-            post.send(Mail::Drain);
+    /// Tells the workers to drain, and takes in what waits in the backlog.
+    pub async fn drain(&self) {
+        self.tell_all(|| Mail::Drain);
+        loop {
+            match accept(self.listener.get_ref()) {
+                Ok(socket) => self.hand_over(socket),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => self.rest(&error).await,
+            }
+            // Peers that come again and again must not stop the clock of the drain.
+            tokio::task::yield_now().await;
         }
-        while let Ok(socket) = accept(self.listener.get_ref()) {
-            self.hand_over(socket, None);
-        }
-        for post in &self.posts {
-            post.send(Mail::Last);
-        }
-        self.posts
     }
 
-    /// `Some(None)`: below the limit. `Some(Some(worker))`: at the limit, and that worker has the connection that has
-    /// been silent longest.
-    fn find_room(&self) -> Option<Option<usize>> {
-        let open: usize = self.posts.iter().map(|post| post.status.connections()).sum();
-        if open < self.max_connections {
-            return Some(None);
-        }
-        let silent = |(worker, post): (usize, &Post)| Some((post.status.oldest()?, worker));
-        let (_, worker) = self.posts.iter().enumerate().filter_map(silent).min()?;
-        Some(Some(worker))
+    /// Closes the listener, and lets the workers end when their connections have. Counts those that are left.
+    pub fn close(self) -> impl Fn() -> usize {
+        self.tell_all(|| Mail::Last);
+        move || open(&self.posts)
     }
 
-    fn hand_over(&self, socket: OwnedFd, replaced: Option<usize>) {
-        let fewest = |(_, post): &(usize, &Post)| post.status.connections();
-        let worker = replaced.or_else(|| Some(self.posts.iter().enumerate().min_by_key(fewest)?.0));
-        let post = &self.posts[worker.expect("there is a worker")];
+    /// Waits until one more connection may be open: at the limit the one that has been silent longest goes (SPEC K-84).
+    async fn make_room(&self) {
+        let mut asked: Option<(&Post, usize)> = None;
+        let look = || {
+            if open(&self.posts) < self.max_connections {
+                return Some(());
+            }
+            // One at a time: the worker's report tells whether there is room now.
+            if asked.is_none_or(|(post, before)| post.status.evictions() != before) {
+                asked = self.longest_silent().map(|post| (post, post.status.evictions()));
+                if let Some((post, _)) = asked {
+                    post.send(Mail::Evict);
+                }
+            }
+            None
+        };
+        self.room.wait(look).await;
+    }
+
+    fn longest_silent(&self) -> Option<&Post> {
+        let silent = self.posts.iter().filter(|post| post.status.oldest().is_some());
+        silent.min_by_key(|post| post.status.oldest())
+    }
+
+    fn hand_over(&self, socket: OwnedFd) {
+        let fewest = self.posts.iter().min_by_key(|post| post.status.connections());
+        let post = fewest.expect("there is a worker");
         post.status.handed();
-        post.send(Mail::Connection { socket, replace: replaced.is_some() });
+        post.send(Mail::Connection(socket));
+    }
+
+    fn tell_all(&self, mail: impl Fn() -> Mail) {
+        self.posts.iter().for_each(|post| post.send(mail()));
     }
 
     async fn rest(&self, error: &io::Error) {
@@ -113,6 +134,10 @@ impl Acceptor {
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+fn open(posts: &[Post]) -> usize {
+    posts.iter().map(|post| post.status.connections()).sum()
 }
 
 fn accept(listener: &TcpListener) -> io::Result<OwnedFd> {

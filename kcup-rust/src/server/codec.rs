@@ -99,7 +99,7 @@ impl Codec {
             Some(body) if !unread => Answer { head: &self.head, body, keep_alive },
             // hyper found fault with a head that the guard let through. No case of it is known.
             _ => {
-                log::warn!("a request head passed the guard and not the library");
+                log::debug!("a request head passed the guard and not the library");
                 self.refuse(StatusCode::BAD_REQUEST)
             }
         }

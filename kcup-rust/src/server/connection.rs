@@ -91,9 +91,9 @@ impl Connection {
     pub fn ready(&mut self, phase: Phase, ended: bool, tools: &mut Tools) -> Next {
         self.ended |= ended;
         match phase {
-            Phase::Linger => self.discard(tools),
+            Phase::Linger => self.discard(tools.buffer),
             Phase::Write => match self.flush(tools.now) {
-                Written::All if self.closing => self.linger(tools),
+                Written::All if self.closing => self.linger(tools.buffer),
                 Written::All => self.receive(phase, tools),
                 Written::Blocked => Next::Stay,
                 Written::Broken => Next::Close,
@@ -133,16 +133,18 @@ impl Connection {
         if answered && self.kept.is_some() {
             match self.consume(0, &mut answered, tools) {
                 Flow::Blocked => return Next::Enter(Phase::Write),
-                Flow::Finished => return self.linger(tools),
+                Flow::Finished => return self.linger(tools.buffer),
                 Flow::Broken => return Next::Close,
                 Flow::Drained | Flow::More => (),
             }
         }
         let flow = self.read(&mut answered, tools);
         self.unread = matches!(flow, Flow::More);
-        match (flow, &self.kept) {
+        // A CRLF that may be forgiven is no part of a head (SPEC K-68).
+        let head = self.kept.as_ref().filter(|kept| !kept.guard.is_fresh());
+        match (flow, head) {
             (Flow::Blocked, _) => Next::Enter(Phase::Write),
-            (Flow::Finished, _) => self.linger(tools),
+            (Flow::Finished, _) => self.linger(tools.buffer),
             (Flow::Broken, _) => Next::Close,
             // The clock of silence runs from the last answer, that of a head from its first byte.
             (_, None) if phase == Phase::Idle && !answered => Next::Stay,
@@ -166,7 +168,7 @@ impl Connection {
             };
             match self.consume(length, answered, tools) {
                 Flow::Drained if length == tools.buffer.len() => return Flow::More,
-                Flow::Drained if self.ended => (),
+                Flow::Drained if self.ended || tools.draining => (),
                 flow => return flow,
             }
         }
@@ -220,19 +222,19 @@ impl Connection {
     }
 
     /// Ends our side, and waits for the peer to end its own, so that no reset overtakes the answer (RFC 9112 section 9.6).
-    fn linger(&mut self, tools: &mut Tools) -> Next {
+    pub fn linger(&mut self, buffer: &mut [u8]) -> Next {
         if self.socket.shutdown(Shutdown::Write).is_err() {
             return Next::Close;
         }
-        match self.discard(tools) {
+        match self.discard(buffer) {
             Next::Stay => Next::Enter(Phase::Linger),
             next => next,
         }
     }
 
-    fn discard(&mut self, tools: &mut Tools) -> Next {
+    fn discard(&mut self, buffer: &mut [u8]) -> Next {
         loop {
-            match self.socket.read(tools.buffer) {
+            match self.socket.read(buffer) {
                 Ok(length) if (1..self.linger_left).contains(&length) => self.linger_left -= length,
                 Ok(_) => return Next::Close,
                 Err(error) => match error.kind() {

@@ -4,7 +4,7 @@
 use super::cgroup::memory_limit;
 
 /// What one silent connection costs, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
-/// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0003.
+/// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0004.
 const CONNECTION: u64 = 2048;
 /// The program, its runtime and its workers at rest.
 const RESTING: u64 = 4 << 20;

@@ -9,7 +9,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 const BACKLOG: i32 = 65535;
 
 /// The send buffer of each connection. Measured at 1 MiB of content: faster and steadier than the kernel's growing
-/// one, and it bounds what slow readers cost. The kernel doubles it for its own bookkeeping. See docs/adr/0003.
+/// one, and it bounds what slow readers cost. The kernel doubles it for its own bookkeeping. See docs/adr/0004.
 const SEND_BUFFER: usize = 256 * 1024;
 
 /// Binds and listens, and gives the URL that it listens on. Port 0 picks a free one. The error is SPEC K-16's line.

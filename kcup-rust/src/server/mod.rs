@@ -113,20 +113,24 @@ impl Server {
 
     /// Stops listening and answers what was sent, for as long as `--shutdown-timeout-seconds` allows.
     pub async fn drain(mut self) -> Ending {
-        let posts = self.acceptor.drain();
-        match tokio::time::timeout(self.shutdown_timeout, self.workers.recv()).await {
+        let end = Instant::now() + self.shutdown_timeout;
+        // What is left in the backlog when its time is over is cut with the rest.
+        let _ = tokio::time::timeout(self.shutdown_timeout, self.acceptor.drain()).await;
+        let open = self.acceptor.close();
+        match tokio::time::timeout_at(end.into(), self.workers.recv()).await {
             Ok(_) => Ending::Drained,
-            Err(_) => Ending::Cut(posts.iter().map(|post| post.status.connections()).sum()),
+            Err(_) => Ending::Cut(open()),
         }
     }
 }
 
 fn limits(options: &Options, envelope: Envelope) -> Limits {
     let ticks = |duration: Duration| duration.as_secs() as Tick * TICKS;
+    // One more than asked: a phase may begin late in the turn in which its clock was read.
     Limits {
-        idle: ticks(options.idle_timeout),
-        header: ticks(options.header_timeout),
+        idle: ticks(options.idle_timeout) + 1,
+        header: ticks(options.header_timeout) + 1,
         write: ticks(options.write_timeout),
-        kept: envelope.kept / options.threads,
+        kept: (envelope.kept / options.threads).max(2 * guard::MAX_HEAD),
     }
 }

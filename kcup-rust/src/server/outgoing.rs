@@ -52,22 +52,22 @@ impl Outgoing {
         Written::Blocked
     }
 
-    /// Goes on until all is written or the socket is full again.
+    /// Goes on, with one system call: where the socket does not take all, an event says when it has room again.
     pub fn resume(&mut self, socket: &mut TcpStream, now: Tick) -> Written {
-        loop {
-            match write(socket, &self.head, &self.body) {
-                Ok(written) if written == self.head.len() + self.body.len() => return Written::All,
-                Ok(0) => return Written::Blocked,
-                Ok(written) => {
-                    let head = written.min(self.head.len());
-                    self.head.drain(..head);
-                    self.body.advance(written - head);
-                    self.moved = now;
-                    self.queued = sys::unacknowledged(socket);
-                }
-                Err(()) => return Written::Broken,
-            }
+        let Ok(written) = write(socket, &self.head, &self.body) else {
+            return Written::Broken;
+        };
+        if written == self.head.len() + self.body.len() {
+            return Written::All;
         }
+        if written > 0 {
+            let head = written.min(self.head.len());
+            self.head.drain(..head);
+            self.body.advance(written - head);
+            self.moved = now;
+            self.queued = sys::unacknowledged(socket);
+        }
+        Written::Blocked
     }
 
     /// Whether the peer has taken some of the answer within the last `patience`. A full socket becomes writable only

@@ -18,7 +18,7 @@ pub struct Room {
 
 impl Room {
     /// Waits until a worker has reported something new, unless `look` finds room before.
-    pub async fn wait<T>(&self, look: impl Fn() -> Option<T>) -> T {
+    pub async fn wait<T>(&self, mut look: impl FnMut() -> Option<T>) -> T {
         loop {
             // In this order, so that a report between the look and the wait is not missed.
             self.wanted.store(true, SeqCst);
@@ -34,6 +34,8 @@ impl Room {
 /// One worker's state, as its acceptor sees it.
 pub struct Status {
     connections: AtomicUsize,
+    /// How often it was told to evict, and has.
+    evictions: AtomicUsize,
     /// The tick since which the longest-silent connection is silent.
     oldest: AtomicI64,
     room: Arc<Room>,
@@ -41,7 +43,12 @@ pub struct Status {
 
 impl Status {
     pub fn new(room: Arc<Room>) -> Status {
-        Status { connections: AtomicUsize::new(0), oldest: AtomicI64::new(NONE), room }
+        Status {
+            connections: AtomicUsize::new(0),
+            evictions: AtomicUsize::new(0),
+            oldest: AtomicI64::new(NONE),
+            room,
+        }
     }
 
     /// A connection is handed over. Counted by the acceptor, so that it sees its own hand-overs at once.
@@ -51,6 +58,15 @@ impl Status {
 
     pub fn closed(&self) {
         self.connections.fetch_sub(1, SeqCst);
+    }
+
+    /// The worker has done as [`super::worker::Mail::Evict`] says.
+    pub fn evicted(&self) {
+        self.evictions.fetch_add(1, SeqCst);
+    }
+
+    pub fn evictions(&self) -> usize {
+        self.evictions.load(SeqCst)
     }
 
     pub fn connections(&self) -> usize {

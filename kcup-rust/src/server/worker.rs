@@ -18,6 +18,7 @@ use super::codec::Codec;
 use super::connection::{Connection, Next, Tools, READ_BYTES};
 use super::phases::{Phase, Phases, Tick, TICKS};
 use super::status::Status;
+use super::sys;
 use crate::content::Content;
 
 const WAKE: Token = Token(usize::MAX);
@@ -25,8 +26,9 @@ const EVENTS: usize = 256;
 
 /// What the acceptor tells a worker.
 pub enum Mail {
-    /// Serve this connection; with `replace`, in the place of the one that has been silent longest.
-    Connection { socket: OwnedFd, replace: bool },
+    Connection(OwnedFd),
+    /// Close the connection that has been silent longest, and report.
+    Evict,
     /// Answer what was sent, also by the connections of later mail.
     Drain,
     /// There will be no more mail: end with the last connection.
@@ -34,15 +36,18 @@ pub enum Mail {
 }
 
 /// How often a full socket is looked at for progress: often enough that SPEC K-83's second is kept.
-const WRITE_LOOK: Tick = TICKS / 2;
+const WRITE_LOOK: Tick = TICKS / 5;
 /// How long a closing connection may linger (SPEC K-72).
 const LINGER: Tick = TICKS;
 
 /// What one worker may use.
 #[derive(Clone, Copy)]
 pub struct Limits {
+    /// In ticks, like those that follow: how long a connection may be silent,
     pub idle: Tick,
+    /// how long a head may take,
     pub header: Tick,
+    /// and how long a peer may accept nothing of an answer.
     pub write: Tick,
     /// Bytes kept of incomplete heads.
     pub kept: usize,
@@ -65,6 +70,13 @@ pub struct Worker {
     draining: bool,
     /// Whether the acceptor has nothing more to tell.
     last_mail: bool,
+}
+
+/// Mail that is for the end of a turn.
+#[derive(Default)]
+struct Read {
+    arrived: Vec<OwnedFd>,
+    evict: bool,
 }
 
 /// What a worker waits on, and what wakes it for its mail.
@@ -105,7 +117,7 @@ impl Worker {
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
         while !(self.last_mail && self.connections.is_empty()) {
-            match self.poll.poll(&mut events, self.patience()) {
+            match self.poll.poll(&mut events, self.timeout()) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => self.turn(&events),
             }
@@ -115,7 +127,7 @@ impl Worker {
     }
 
     /// How long nothing may happen before a clock runs out.
-    fn patience(&self) -> Option<Duration> {
+    fn timeout(&self) -> Option<Duration> {
         if !self.again.is_empty() {
             return Some(Duration::ZERO);
         }
@@ -126,13 +138,20 @@ impl Worker {
     fn turn(&mut self, events: &Events) {
         self.clock.update();
         self.codec.refresh(self.content.load(), &self.clock);
+        // First, so that nothing that comes after a drain began is answered as if it had not.
+        let mail = self.read_mail();
         for key in std::mem::take(&mut self.again) {
             self.ready(key, false);
         }
-        // First, so that nothing that was sent after a drain began is answered as if it had not.
-        self.read_mail();
         for event in events.iter().filter(|event| event.token() != WAKE) {
             self.event(event.token().0, event);
+        }
+        // After the events, which may be for a connection whose key is free by now.
+        for socket in mail.arrived {
+            self.accept(socket);
+        }
+        if mail.evict {
+            self.evict();
         }
         while let Some(key) = self.phases.expired(self.clock.tick()) {
             self.expire(key);
@@ -147,22 +166,20 @@ impl Worker {
         }
     }
 
-    fn read_mail(&mut self) {
+    fn read_mail(&mut self) -> Read {
+        let mut read = Read::default();
         while let Ok(mail) = self.mailbox.try_recv() {
             match mail {
-                Mail::Connection { socket, replace } => self.accept(socket, replace),
+                Mail::Connection(socket) => read.arrived.push(socket),
+                Mail::Evict => read.evict = true,
                 Mail::Drain => self.drain(),
                 Mail::Last => self.last_mail = true,
             }
         }
+        read
     }
 
-    fn accept(&mut self, socket: OwnedFd, replace: bool) {
-        if replace {
-            if let Some(key) = self.phases.oldest(Phase::Idle) {
-                self.close(key);
-            }
-        }
+    fn accept(&mut self, socket: OwnedFd) {
         let mut socket = TcpStream::from_std(socket.into());
         let entry = self.connections.vacant_entry();
         let key = entry.key();
@@ -170,14 +187,25 @@ impl Worker {
         let registry = self.poll.registry();
         if let Err(error) = registry.register(&mut socket, Token(key), interest) {
             log::warn!("cannot watch a connection: {error}");
-            self.status.closed();
-            return;
+            return self.status.closed();
         }
         entry.insert(Connection::new(socket));
         self.phases.add(key, self.clock.tick());
         if self.draining {
-            self.ready(key, true);
+            self.ready(key, false);
         }
+    }
+
+    /// Closes the connection that has been silent longest (SPEC K-84). One that has sent something meanwhile is not.
+    fn evict(&mut self) {
+        while let Some(key) = self.phases.oldest(Phase::Idle) {
+            if sys::readable(&self.connections[key].socket) == 0 {
+                self.retire(key);
+                break;
+            }
+            self.ready(key, false);
+        }
+        self.status.evicted();
     }
 
     /// Lets a connection do what its socket allows.
@@ -195,7 +223,8 @@ impl Worker {
         };
         let next = connection.ready(phase, ended, &mut tools);
         self.kept = self.kept + connection.kept_bytes() - kept;
-        if std::mem::take(&mut connection.unread) {
+        let unread = std::mem::take(&mut connection.unread);
+        if unread {
             self.again.push(key);
         }
         match next {
@@ -203,35 +232,39 @@ impl Worker {
             Next::Stay => (),
             Next::Close => return self.close(key),
         }
-        if self.draining && self.phases.of(key) == Phase::Idle {
-            self.close(key);
+        if self.draining && !unread && self.phases.of(key) == Phase::Idle {
+            self.retire(key);
         }
+        // SPEC K-86.
         while self.kept > self.limits.kept {
-            self.shed();
-        }
-    }
-
-    /// Closes the connection whose incomplete head has been kept longest.
-    fn shed(&mut self) {
-        let oldest = self.phases.oldest(Phase::Head);
-        match oldest.or_else(|| self.phases.oldest(Phase::Write)) {
-            Some(key) => self.close(key),
-            None => self.kept = 0,
+            self.close(self.phases.oldest(Phase::Head).unwrap_or(key));
         }
     }
 
     /// A connection's time in its phase is over.
     fn expire(&mut self, key: usize) {
-        let phase = self.phases.of(key);
-        if phase == Phase::Write {
-            let connection = &mut self.connections[key];
-            let now = self.clock.tick();
-            if connection.is_moving(now, self.limits.write) {
+        let now = self.clock.tick();
+        match self.phases.of(key) {
+            Phase::Idle => return self.retire(key),
+            Phase::Write if self.connections[key].is_moving(now, self.limits.write) => {
                 return self.phases.enter(key, Phase::Write, now);
             }
-            connection.reset_on_close();
+            Phase::Write => self.connections[key].reset_on_close(),
+            Phase::Head | Phase::Linger => (),
         }
         self.close(key);
+    }
+
+    /// Ends a silent connection, and lingers where its peer has not taken the whole of the last answer (SPEC K-72).
+    fn retire(&mut self, key: usize) {
+        let connection = &mut self.connections[key];
+        if sys::unacknowledged(&connection.socket) == 0 {
+            return self.close(key);
+        }
+        match connection.linger(&mut self.buffer) {
+            Next::Enter(phase) => self.phases.enter(key, phase, self.clock.tick()),
+            _ => self.close(key),
+        }
     }
 
     fn close(&mut self, key: usize) {
@@ -247,7 +280,7 @@ impl Worker {
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
             if self.phases.of(key) == Phase::Idle {
-                self.ready(key, true);
+                self.ready(key, false);
             }
         }
     }

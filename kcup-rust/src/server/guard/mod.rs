@@ -117,6 +117,11 @@ type Step = Result<State, StatusCode>;
 const BAD_REQUEST: Step = Err(StatusCode::BAD_REQUEST);
 
 impl Guard {
+    /// Whether no byte of a head has come, a forgiven CRLF left aside.
+    pub fn is_fresh(&self) -> bool {
+        matches!(self.state, State::Start | State::SkippedCr)
+    }
+
     /// Goes on with a head. `head` begins, in every call, with the head's first byte, and holds at least what it held
     /// in the call before. What stands behind the end of the head is not looked at.
     pub fn scan(&mut self, head: &[u8]) -> Verdict {
