@@ -107,6 +107,24 @@ def test_when_none_is_silent_new_ones_wait(serve, freeing):
     assert busy[1].answer().status == 200
 
 
+@pytest.mark.spec("K-86")
+def test_unfinished_heads_cost_the_oldest_of_them(serve):
+    """Without a cgroup's limit 64 MiB of them are kept, so the first goes, and the last is answered."""
+    server = serve("--threads", "1", "--header-timeout-seconds", "60")
+    part = GET[:-2] + b"X: " + b"x" * 15900
+    held = []
+    try:
+        for _ in range(64 * 1024 * 1024 // len(part) + 100):
+            held.append(Connection(server.address))
+            held[-1].send(part)
+        held[0].expect_end()
+        held[-1].send(b"\r\n\r\n")
+        assert held[-1].answer().status == 200
+    finally:
+        for connection in held:
+            connection.socket.close()
+
+
 @pytest.mark.spec("K-85")
 def test_without_descriptors_it_pauses_and_goes_on(serve):
     """Descriptors become short while it runs: connections beyond wait, nothing ends and nothing spins."""

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::Waker;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::net::{accept_with, SocketFlags};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
@@ -59,7 +60,16 @@ impl Acceptor {
     /// Accepts for ever. Dropping the future between two connections loses none.
     pub async fn run(&self) {
         while let Ok(mut ready) = self.listener.readable().await {
-            self.make_room().await;
+            if self.is_full() {
+                // Room is made for a peer that is there; tokio only knows that one was.
+                match is_waiting(self.listener.get_ref()) {
+                    true => self.make_room().await,
+                    false => {
+                        ready.clear_ready();
+                        continue;
+                    }
+                }
+            }
             match ready.try_io(|listener| accept(listener.get_ref())) {
                 Ok(Ok(socket)) => self.hand_over(socket),
                 Ok(Err(error)) => self.rest(&error).await,
@@ -92,7 +102,7 @@ impl Acceptor {
     async fn make_room(&self) {
         let mut asked: Option<(&Post, usize)> = None;
         let look = || {
-            if open(&self.posts) < self.max_connections {
+            if !self.is_full() {
                 return Some(());
             }
             // One at a time: the worker's report tells whether there is room now.
@@ -105,6 +115,10 @@ impl Acceptor {
             None
         };
         self.room.wait(look).await;
+    }
+
+    fn is_full(&self) -> bool {
+        open(&self.posts) >= self.max_connections
     }
 
     fn longest_silent(&self) -> Option<&Post> {
@@ -134,6 +148,11 @@ impl Acceptor {
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+fn is_waiting(listener: &TcpListener) -> bool {
+    let mut ready = [PollFd::new(listener, PollFlags::IN)];
+    poll(&mut ready, Some(&Timespec::default())) == Ok(1)
 }
 
 fn open(posts: &[Post]) -> usize {
