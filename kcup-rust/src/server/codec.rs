@@ -81,7 +81,9 @@ impl Codec {
         {
             let mut exchange = self.exchange.borrow_mut();
             exchange.keep_alive = keep_alive;
-            exchange.request.extend_from_slice(head);
+            for part in in_origin_form(head) {
+                exchange.request.extend_from_slice(part);
+            }
             exchange.head.clear();
         }
         let mut context = Context::from_waker(Waker::noop());
@@ -113,6 +115,21 @@ impl Codec {
         let body = choice.render(&exchange.content, &exchange.now, Connection::Close, &mut self.head);
         Answer { head: &self.head, body, keep_alive: false }
     }
+}
+
+/// The head without the scheme and authority of a target in absolute form, in parts. Nothing depends on those two, and the
+/// guard lets more of them through (K-62) than hyper does, such as a host of more colons than an address has.
+fn in_origin_form(head: &[u8]) -> [&[u8]; 3] {
+    let target = head.iter().position(|&byte| byte == b' ').map_or(head.len(), |space| space + 1);
+    let (method, rest) = head.split_at(target);
+    if matches!(rest, [] | [b'/' | b'*', ..]) {
+        return [method, b"", rest];
+    }
+    let authority = rest.iter().position(|&byte| byte == b'/').map_or(0, |slash| slash + 2);
+    let length = rest[authority..].iter().position(|byte| b"/? ".contains(byte)).unwrap_or(0);
+    let rest = &rest[authority + length..];
+    let root: &[u8] = if rest.starts_with(b"/") { b"" } else { b"/" };
+    [method, root, rest]
 }
 
 fn connection(exchange: &Rc<RefCell<Exchange>>) -> Pin<Box<dyn Future<Output = hyper::Result<()>>>> {
