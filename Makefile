@@ -140,7 +140,7 @@ bench-guard:
 	@command -v valgrind >/dev/null || { echo "installing valgrind"; apt-get update -qq && apt-get install -y -qq valgrind >/dev/null; }
 	cd kcup-rust && $(CARGO) build --release --locked --example guard_cost
 	python3 bench/guard.py kcup-rust/target/release/examples/guard_cost
-	cd kcup-go && go test -run '^$$' -bench '^BenchmarkGuard$$' -benchmem ./server/guard | tee /dev/stderr | grep -q ' 0 allocs/op'
+	cd kcup-go && go test -run '^$$' -bench '^BenchmarkGuard$$' -benchmem ./server/guard | tee /dev/stderr | grep ' 0 allocs/op' >/dev/null
 
 ## clean                        remove what was built (an own engine's images stay in KCUP_ENGINE_DIR, /var/tmp/kcup-engine)
 clean:
