@@ -52,9 +52,10 @@ def found_by_rust(target):
 
 
 def merge(target, kept, found):
-    """Adds to `kept` the smallest of `found` that reach what is not reached yet."""
+    """Adds to `kept` the smallest of `found` that reach what is not reached yet; in a library once is enough."""
+    flags = ["-merge=1", f"-use_counters={int(target != 'codec')}"]
     subprocess.run(
-        ["cargo", "+nightly", "fuzz", "run", "--sanitizer", "none", target, kept, found, "--", "-merge=1"],
+        ["cargo", "+nightly", "fuzz", "run", "--sanitizer", "none", target, kept, found, "--", *flags],
         cwd=ROOT / "kcup-rust", check=True, capture_output=True,
     )  # fmt: skip
 
