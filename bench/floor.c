@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: bench-floor PORT BYTES\n");
         return 2;
     }
+    signal(SIGPIPE, SIG_IGN); /* a peer may be gone before its answer is written */
     make_answer(strtoul(argv[2], 0, 10));
     struct connection listener = {.fd = listen_on(atoi(argv[1]))};
     int epoll = epoll_create1(0);
