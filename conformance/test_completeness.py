@@ -50,7 +50,9 @@ def test_numbers_of_the_contract_are_in_order_and_unique():
     assert numbers() == sorted(set(numbers()), key=lambda number: int(number[2:]))
 
 
-@pytest.mark.parametrize("name", ["range", "accept_encoding", "etag", "date", "guard", "mta_sts", "metrics", "access_log"])
+@pytest.mark.parametrize(
+    "name", ["range", "accept_encoding", "etag", "date", "guard", "mta_sts", "metrics", "access_log"]
+)
 def test_vectors_have_names_of_their_own(name):
     names = [vector["name"] for vector in vectors(name)["case"]]
     assert len(names) == len(set(names))
