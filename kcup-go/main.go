@@ -4,11 +4,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 
 	"kcup/config"
 	"kcup/content"
@@ -22,15 +19,17 @@ func main() { os.Exit(run()) }
 
 func run() (status int) {
 	cfg, text, err := config.Parse(os.Args[1:], os.Getenv, version)
-	if cfg.Question != nil {
+	switch {
+	case err != nil || text != "":
+	case cfg.Question != nil:
 		text, status, err = content.Answer(&cfg)
-	} else if err == nil && text == "" {
+	default:
 		status, err = serve(&cfg)
 	}
 	if text != "" { // even nothing would wait for what a stream cannot write
 		fmt.Print(text)
 	}
-	return max(status, fail(os.Stderr, err))
+	return max(status, ops.Fail(os.Stderr, err))
 }
 
 func serve(cfg *config.Config) (status int, err error) {
@@ -47,18 +46,10 @@ func serve(cfg *config.Config) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = s.Run(signals, func() { stderr.Settle(); _, _ = fmt.Fprint(stdout, s.Greeting()) })
-	return fail(stderr, err), nil // nobody may be reading any more, and the end must not wait for that
-}
-
-// fail says what went wrong, each fault on its line, and gives the exit status (K-07, K-08, K-92).
-func fail(out io.Writer, err error) int {
-	if err == nil {
-		return 0
-	}
-	_, _ = fmt.Fprintln(out, "kcup: "+strings.ReplaceAll(err.Error(), "\n", "\nkcup: "))
-	if errors.As(err, new(config.UsageError)) {
-		return 2
-	}
-	return 1
+	s.Start()
+	stderr.Settle() // what was logged before is written before
+	_, _ = fmt.Fprint(stdout, s.Greeting())
+	log.Infof("draining after %v", <-signals)
+	err = s.Drain(signals)
+	return ops.Fail(stderr, err), nil // nobody may be reading any more, and the end must not wait for that
 }

@@ -32,6 +32,7 @@ type Content struct {
 	Bytes        []byte // identity
 	ETag         string // of the identity bytes, strong
 	LastModified int64  // Unix seconds
+	Loaded       int64  // likewise, when it was
 	Variants     [Codings]Variant
 
 	// The parts of a 206 before, between and after its numbers, and of a 416 likewise.
@@ -80,7 +81,7 @@ func Build(source Source, cfg *config.Config, now time.Time) *Content {
 	if modified.IsZero() || modified.After(now) {
 		modified = now
 	}
-	c := &Content{Bytes: source.Bytes, ETag: `"` + digits + `"`, LastModified: modified.Unix()}
+	c := &Content{Bytes: source.Bytes, ETag: `"` + digits + `"`, LastModified: modified.Unix(), Loaded: now.Unix()}
 	c.Variants[Identity] = Variant{Body: source.Bytes, ETag: c.ETag}
 	if cfg.Compression && textual && len(source.Bytes) >= minCompressed && len(source.Bytes) <= maxCompressed {
 		c.Variants[Brotli] = Variant{Body: brotli(source.Bytes), ETag: `W/"` + digits + `-br"`}

@@ -2,11 +2,28 @@ package ops
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"kcup/config"
 )
+
+// Fail says what went wrong, each fault on its line, and gives the exit status (K-07, K-08, K-92).
+func Fail(out io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintln(out, "kcup: "+strings.ReplaceAll(err.Error(), "\n", "\nkcup: "))
+	if errors.As(err, new(config.UsageError)) {
+		return 2
+	}
+	return 1
+}
 
 // NewLog makes the log of K-20; level and format are checked.
 func NewLog(out io.Writer, level, format string) *logrus.Logger {

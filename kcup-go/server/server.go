@@ -23,6 +23,7 @@ type Server struct {
 	shared   *shared
 	acceptor acceptor
 	workers  []*worker
+	running  sync.WaitGroup
 	address  netip.AddrPort
 	patience time.Duration
 }
@@ -69,20 +70,21 @@ func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, e
 // Greeting is the line of K-15.
 func (s *Server) Greeting() string { return fmt.Sprintf("kcup listening on http://%s/\n", s.address) }
 
-// Run serves until a signal, then drains. The error is that of a second signal.
-func (s *Server) Run(signals <-chan os.Signal, ready func()) error {
-	var all sync.WaitGroup
+// Start accepts connections from now on.
+func (s *Server) Start() {
 	for _, w := range s.workers {
-		all.Go(w.run)
+		s.running.Go(w.run)
 	}
-	all.Go(s.acceptor.run)
-	ready()
+	s.running.Go(s.acceptor.run)
+}
 
-	s.shared.log.Infof("draining after %v", <-signals)
+// Drain stops accepting, and returns when every connection has ended or the time for that is over (K-18, K-19). The
+// error is that of a second signal.
+func (s *Server) Drain(signals <-chan os.Signal) error {
 	s.acceptor.draining.Store(true)
 	wake(s.shared.room.wake)
 	done := make(chan struct{})
-	go func() { all.Wait(); close(done) }()
+	go func() { s.running.Wait(); close(done) }()
 	select {
 	case <-done:
 	case <-signals:
