@@ -59,6 +59,8 @@ pub struct Content {
     pub part: Part,
     /// Seconds since 1970.
     pub modified: i64,
+    /// Likewise, when it was loaded.
+    pub loaded: i64,
     /// The only path served; `None` is any path.
     pub path: Option<String>,
 }
@@ -113,6 +115,7 @@ impl Content {
             br,
             gzip,
             modified: common.modified,
+            loaded: seconds(SystemTime::now()),
             path: settings.path.clone(),
         }
     }

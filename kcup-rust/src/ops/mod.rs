@@ -3,5 +3,6 @@
 //! Sibling: kcup-go/ops/ops.go
 
 pub mod log;
+pub mod reload;
 pub mod signals;
 pub mod stream;
