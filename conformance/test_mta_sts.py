@@ -91,6 +91,7 @@ def test_new(twin, vector):
 def test_help_shows_how_the_words_are_used(twin):
     usages = [
         "Usage: kcup [OPTIONS]",
+        "       kcup healthcheck [OPTIONS]",
         "       kcup mta-sts lint [FILE] [--format text|json]",
         "       kcup mta-sts txt [FILE] [--domain D]",
         "       kcup mta-sts new --mode M --mx HOST ... --max-age N",

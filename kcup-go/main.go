@@ -15,28 +15,28 @@ import (
 
 var version = "dev" // set by the linker
 
-func main() { os.Exit(run()) }
-
-func run() (status int) {
+func main() {
 	cfg, text, err := config.Parse(os.Args[1:], os.Getenv, version)
+	status := 0
 	switch {
 	case err != nil || text != "":
 	case cfg.Question != nil:
 		text, status, err = content.Answer(&cfg)
+	case cfg.Health:
+		err = ops.Health(&cfg)
 	default:
 		status, err = serve(&cfg)
 	}
 	if text != "" { // even nothing would wait for what a stream cannot write
 		fmt.Print(text)
 	}
-	return max(status, ops.Fail(os.Stderr, err))
+	os.Exit(max(status, ops.Fail(os.Stderr, err)))
 }
 
 func serve(cfg *config.Config) (status int, err error) {
 	signals := ops.Signals()
 	stdout, stderr := ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
-	defer stdout.Settle()
-	defer stderr.Settle()
+	defer func() { stdout.Settle(); stderr.Settle() }()
 	log := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat)
 	loaded, err := content.Await(cfg, signals, log)
 	if loaded == nil {
@@ -46,10 +46,15 @@ func serve(cfg *config.Config) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	manager := ops.NewNotifier()
+	reload := ops.NewReload(cfg, s, manager, log)
 	s.Start()
+	manager.Ready()
 	stderr.Settle() // what was logged before is written before
 	_, _ = fmt.Fprint(stdout, s.Greeting())
-	log.Infof("draining after %v", <-signals)
+	go reload.Run()
+	<-signals
+	reload.Stop()
 	err = s.Drain(signals)
 	return ops.Fail(stderr, err), nil // nobody may be reading any more, and the end must not wait for that
 }

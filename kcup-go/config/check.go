@@ -28,11 +28,8 @@ func check(rule, value string) string {
 			}
 		}
 		return "is not one of " + strings.Join(words[1:], ", ")
-	case "address":
-		// A zone would have to be resolved, which only a name of this host's interfaces could be.
-		if addr, err := netip.ParseAddr(value); err != nil || addr.Zone() != "" {
-			return "is not an IPv4 or IPv6 address"
-		}
+	case "host":
+		return checkHost(value)
 	case "path":
 		return checkPath(value)
 	case "media-type":
@@ -48,6 +45,25 @@ func check(rule, value string) string {
 		if mtasts.Domain(value) == "" {
 			return "is not a domain name"
 		}
+	}
+	return ""
+}
+
+const (
+	unixPrefix = "unix:"
+	// unix(7): 108 bytes, of which the last is zero.
+	longestUnix = 107
+)
+
+// checkHost takes an address, or the path of a unix socket (K-140).
+func checkHost(value string) string {
+	path, isUnix := strings.CutPrefix(value, unixPrefix)
+	if isUnix && len(path) > longestUnix {
+		return "is too long for a unix socket"
+	}
+	// A zone would have to be resolved, which only a name of this host's interfaces could be.
+	if addr, err := netip.ParseAddr(value); path == "" || !isUnix && (err != nil || addr.Zone() != "") {
+		return "is not an IPv4 or IPv6 address or unix:PATH"
 	}
 	return ""
 }

@@ -29,19 +29,21 @@ type command struct {
 }
 
 // usages is what --help shows of the words.
-const usages = "       kcup mta-sts lint [FILE] [--format text|json]\n" +
+const usages = "       kcup healthcheck [OPTIONS]\n" +
+	"       kcup mta-sts lint [FILE] [--format text|json]\n" +
 	"       kcup mta-sts txt [FILE] [--domain D]\n" +
 	"       kcup mta-sts new --mode M --mx HOST ... --max-age N\n"
 
 // asking is what of a command line is neither an option nor its value.
 type asking struct {
-	verb *flags.Command // nil: serve
-	file []string       // at most one
+	health bool
+	verb   *flags.Command // of mta-sts; nil: serve
+	file   []string       // at most one
 }
 
 // readWords settles what the words are. The library takes those that name a command with options, but none behind `--`.
 func readWords(parser *flags.Parser, rest []string) (asking, error) {
-	named := parser.Find("mta-sts")
+	health, named := parser.Find("healthcheck"), parser.Find("mta-sts")
 	var words []string
 	for taken := parser.Active; taken != nil; taken = taken.Active {
 		words = append(words, taken.Name)
@@ -50,6 +52,10 @@ func readWords(parser *flags.Parser, rest []string) (asking, error) {
 	switch {
 	case len(words) == 0:
 		return asking{}, nil
+	case words[0] == health.Name && len(words) == 1:
+		return asking{health: true}, nil
+	case words[0] == health.Name:
+		return asking{}, unexpected(words[1])
 	case words[0] != named.Name:
 		return asking{}, unexpected(words[0])
 	case len(words) == 1:
@@ -66,7 +72,16 @@ func readWords(parser *flags.Parser, rest []string) (asking, error) {
 	if len(files) > most {
 		return asking{}, unexpected(files[most])
 	}
-	return asking{verb, files}, nil
+	return asking{verb: verb, file: files}, nil
+}
+
+// askHealth needs to know where the server is (K-110).
+func (cfg *Config) askHealth() error {
+	if cfg.Unix == "" && cfg.Port == 0 {
+		return usagef("healthcheck needs a port")
+	}
+	cfg.Health = true
+	return nil
 }
 
 // answer checks the values of the word's own options, and puts what is asked into cfg. text is a new policy.

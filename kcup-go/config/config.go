@@ -22,12 +22,14 @@ type Config struct {
 	File            string // empty: standard input
 	StdinTimeout    time.Duration
 	Host            netip.Addr
+	Unix            string // the path of a socket to listen on instead; empty: Host and Port
 	Port            uint16
 	MaxContent      int64
 	Path            string // empty: any path
 	ContentType     string // empty: found out when loading
 	Fields          []Field
 	Compression     bool
+	ReloadInterval  time.Duration // 0: never
 	MaxConnections  int
 	HeaderTimeout   time.Duration
 	IdleTimeout     time.Duration
@@ -37,6 +39,7 @@ type Config struct {
 	Preset          Preset
 	LogLevel        string
 	LogFormat       string
+	Health          bool      // ask the server that these options would make, and serve nothing
 	Question        *Question // nil: serve
 }
 
@@ -71,7 +74,13 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 		return cfg, "", err
 	}
 	cfg = t.meaning()
-	if err = cfg.applyPreset(given); err == nil && question.verb != nil {
+	if err = cfg.applyPreset(given); err != nil {
+		return cfg, "", err
+	}
+	switch {
+	case question.health:
+		err = cfg.askHealth()
+	case question.verb != nil:
 		text, err = t.MTASTS.answer(question, &cfg)
 	}
 	return cfg, text, err
@@ -138,12 +147,15 @@ func (t *table) meaning() Config {
 		File: named(t.File), Path: t.Path, ContentType: t.ContentType, Preset: Preset(t.Preset),
 		StdinTimeout: seconds(t.StdinTimeout), HeaderTimeout: seconds(t.HeaderTimeout),
 		IdleTimeout: seconds(t.IdleTimeout), WriteTimeout: seconds(t.WriteTimeout),
-		ShutdownTimeout: seconds(t.ShutdownTimeout),
-		Port:            uint16(number(t.Port)), MaxContent: number(t.MaxContent),
+		ShutdownTimeout: seconds(t.ShutdownTimeout), ReloadInterval: seconds(t.ReloadInterval),
+		Port: uint16(number(t.Port)), MaxContent: number(t.MaxContent),
 		Compression: t.Compression == "auto", MaxConnections: int(number(t.MaxConnections)),
 		Threads: int(number(t.Threads)), LogLevel: t.LogLevel, LogFormat: t.LogFormat,
 	}
 	cfg.Host, _ = netip.ParseAddr(t.Host)
+	if path, is := strings.CutPrefix(t.Host, unixPrefix); is {
+		cfg.Unix = path
+	}
 	for _, text := range t.Header {
 		field, _ := parseField(text)
 		cfg.Fields = append(cfg.Fields, field)

@@ -21,6 +21,7 @@ func parse(variables string, args ...string) (Config, string, error) {
 }
 
 func TestUsageErrorsAreWordedAsTheContractSays(t *testing.T) {
+	long := strings.Repeat("x", 108)
 	for _, c := range []struct {
 		variables, args, want string
 	}{
@@ -35,8 +36,12 @@ func TestUsageErrorsAreWordedAsTheContractSays(t *testing.T) {
 		{"", "-p", `--port needs a value`},
 		{"", "--port --host ::1", `--port needs a value`},
 		{"", "x", `unexpected argument "x" (see kcup --help)`},
-		{"", "--host localhost", `--host: "localhost" is not an IPv4 or IPv6 address`},
-		{"", "--host fe80::1%eth0", `--host: "fe80::1%eth0" is not an IPv4 or IPv6 address`},
+		{"", "--host localhost", `--host: "localhost" is not an IPv4 or IPv6 address or unix:PATH`},
+		{"", "--host unix:", `--host: "unix:" is not an IPv4 or IPv6 address or unix:PATH`},
+		{"", "--host unix:" + long, `--host: "unix:` + long + `" is too long for a unix socket`},
+		{"", "healthcheck x", `unexpected argument "x" (see kcup --help)`},
+		{"PORT=0", "healthcheck", "healthcheck needs a port"},
+		{"", "--host fe80::1%eth0", `--host: "fe80::1%eth0" is not an IPv4 or IPv6 address or unix:PATH`},
 		{"", "--file=", `--file: "" is empty`},
 		{"", "--path a", `--path: "a" does not start with "/"`},
 		{"", "--path /a?b", `--path: "/a?b" is not a path`},
@@ -59,6 +64,17 @@ func TestAnOptionBeatsItsVariableAndTheLastOneWins(t *testing.T) {
 	}
 	if cfg, _, err = parse("HEADERS=A: b;FILE=;PORT=81", "--header", "E: f", "--file", "-"); err != nil || len(cfg.Fields) != 1 || cfg.Port != 81 || cfg.File != "" {
 		t.Fatalf("%+v %v", cfg, err)
+	}
+}
+
+func TestAHostMayBeAUnixSocket(t *testing.T) {
+	for _, path := range []string{"x", "/run/kcup.sock", "unix:x", strings.Repeat("x", 107)} {
+		if cfg, _, err := parse("PORT=0", "healthcheck", "-hunix:"+path); err != nil || cfg.Unix != path || !cfg.Health {
+			t.Errorf("%s: %+v %v", path, cfg, err)
+		}
+	}
+	if cfg, _, err := parse("", "--host=::1", "--", "healthcheck"); err != nil || cfg.Unix != "" || !cfg.Health {
+		t.Errorf("%+v %v", cfg, err)
 	}
 }
 

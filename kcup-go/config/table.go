@@ -7,13 +7,14 @@ package config
 type table struct {
 	File            string   `short:"f" long:"file" var:"FILE" value-name:"PATH" else:"standard input" check:"filled" unquote:"false" description:"file to serve; - is standard input"`
 	StdinTimeout    string   `long:"stdin-read-timeout-seconds" var:"STDIN_READ_TIMEOUT_SECONDS" value-name:"N" default:"60" check:"whole 1 86400" unquote:"false" description:"how long to wait for the end of standard input"`
-	Host            string   `short:"h" long:"host" var:"HOST" value-name:"ADDR" default:"127.0.0.1" check:"address" unquote:"false" description:"IPv4 or IPv6 address to listen on; :: takes IPv4 too"`
+	Host            string   `short:"h" long:"host" var:"HOST" value-name:"ADDR" default:"127.0.0.1" check:"host" unquote:"false" description:"address to listen on, or unix:PATH"`
 	Port            string   `short:"p" long:"port" var:"PORT" value-name:"N" default:"5000" check:"whole 0 65535" unquote:"false" description:"port to listen on; 0 picks a free one"`
 	MaxContent      string   `long:"max-content-bytes" var:"MAX_CONTENT_BYTES" value-name:"N" default:"67108864" check:"whole 1 1099511627776" unquote:"false" description:"refuse content larger than this"`
 	Path            string   `long:"path" var:"SERVE_PATH" value-name:"P" else:"any path" check:"path" unquote:"false" description:"serve only this exact path"`
 	ContentType     string   `long:"content-type" var:"CONTENT_TYPE" value-name:"T" else:"by file name, else by content" check:"media-type" unquote:"false" description:"content-type to send, verbatim"`
 	Header          []string `long:"header" var:"HEADERS" value-name:"'Name: value'" else:"none" check:"header" unquote:"false" description:"field to add to every answer with content (repeat; variable: one a line)"`
 	Compression     string   `long:"compression" var:"COMPRESSION" value-name:"C" default:"auto" check:"one-of auto off" unquote:"false" description:"auto or off: br and gzip variants, made once"`
+	ReloadInterval  string   `long:"reload-interval-seconds" var:"RELOAD_INTERVAL_SECONDS" value-name:"N" default:"0" check:"whole 0 86400" unquote:"false" description:"look at the file so often, and load it when it changed; 0 is never"`
 	MaxConnections  string   `long:"max-connections" var:"MAX_CONNECTIONS" value-name:"N" default:"20000" check:"whole 1 1000000" unquote:"false" description:"at this many the longest silent one makes room"`
 	HeaderTimeout   string   `long:"header-timeout-seconds" var:"HEADER_TIMEOUT_SECONDS" value-name:"N" default:"10" check:"whole 1 86400" unquote:"false" description:"first byte to end of a request head"`
 	IdleTimeout     string   `long:"idle-timeout-seconds" var:"IDLE_TIMEOUT_SECONDS" value-name:"N" default:"75" check:"whole 1 86400" unquote:"false" description:"silence between requests"`
@@ -24,7 +25,8 @@ type table struct {
 	LogLevel        string   `long:"log-level" var:"LOG_LEVEL" value-name:"L" default:"info" check:"one-of error warn info debug trace" unquote:"false" description:"error, warn, info, debug or trace"`
 	LogFormat       string   `long:"log-format" var:"LOG_FORMAT" value-name:"F" default:"text" check:"one-of text json" unquote:"false" description:"text or json, on standard error"`
 
-	MTASTS command `command:"mta-sts" subcommands-optional:"true"`
+	Health struct{} `command:"healthcheck"`
+	MTASTS command  `command:"mta-sts" subcommands-optional:"true"`
 
 	Help    func() error `long:"help" description:"print this"`
 	Version func() error `long:"version" description:"print the version"`

@@ -27,12 +27,17 @@ var codingNames = [Codings]string{"br", "gzip", "identity"}
 // String is the coding's name in fields.
 func (c Coding) String() string { return codingNames[c] }
 
+// Digest is the SHA-256 of some bytes.
+type Digest [sha256.Size]byte
+
 // Content is what is served. Nobody writes to it once it is built.
 type Content struct {
 	Bytes        []byte // identity
 	ETag         string // of the identity bytes, strong
 	LastModified int64  // Unix seconds
 	Loaded       int64  // likewise, when it was
+	Read         Digest // of the bytes that it was made of
+	Once         bool   // it was not read from a regular file, and cannot be read again
 	Variants     [Codings]Variant
 
 	// The parts of a 206 before, between and after its numbers, and of a 416 likewise.
@@ -69,11 +74,15 @@ type Source struct {
 	Bytes    []byte
 	Name     string    // of the file; empty for standard input
 	Modified time.Time // of a regular file; else zero
+	Once     bool      // as in Content
 }
+
+// Digest is that of the bytes as they were read.
+func (s Source) Digest() Digest { return sha256.Sum256(s.Bytes) }
 
 // Build makes the content of a source.
 func Build(source Source, cfg *config.Config, now time.Time) *Content {
-	sum := sha256.Sum256(source.Bytes)
+	sum := source.Digest()
 	digits := hex.EncodeToString(sum[:16])
 	kind, textual := mediaType(source.Name, cfg.ContentType, source.Bytes)
 
@@ -81,7 +90,7 @@ func Build(source Source, cfg *config.Config, now time.Time) *Content {
 	if modified.IsZero() || modified.After(now) {
 		modified = now
 	}
-	c := &Content{Bytes: source.Bytes, ETag: `"` + digits + `"`, LastModified: modified.Unix(), Loaded: now.Unix()}
+	c := &Content{Bytes: source.Bytes, ETag: `"` + digits + `"`, LastModified: modified.Unix(), Loaded: now.Unix(), Read: sum, Once: source.Once}
 	c.Variants[Identity] = Variant{Body: source.Bytes, ETag: c.ETag}
 	if cfg.Compression && textual && len(source.Bytes) >= minCompressed && len(source.Bytes) <= maxCompressed {
 		c.Variants[Brotli] = Variant{Body: brotli(source.Bytes), ETag: `W/"` + digits + `-br"`}

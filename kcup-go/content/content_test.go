@@ -1,9 +1,12 @@
 package content
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,6 +58,61 @@ func TestContentThatCannotBeReadSaysWhy(t *testing.T) {
 		_, err := Load(&config.Config{File: file, MaxContent: 3}, nil)
 		if err == nil || !strings.HasSuffix(err.Error(), ": "+want) || !strings.HasPrefix(err.Error(), `cannot read content from "`) {
 			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestAFileThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a")
+	reads := 0
+	changing := func(times int) func(*os.File, fs.FileInfo) (int, error) {
+		return func(*os.File, fs.FileInfo) (int, error) {
+			if reads++; reads > times {
+				return reads, nil
+			}
+			return 0, os.WriteFile(name, make([]byte, reads), 0o600)
+		}
+	}
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := stable(name, changing(2)); got != 3 || err != nil {
+		t.Error(got, err)
+	}
+	reads = 0
+	if _, err := stable(name, changing(100)); err != errChanging || reads != 1+rereads {
+		t.Error(reads, err)
+	}
+}
+
+func TestAReloadNeedsRoomAndARegularFile(t *testing.T) {
+	dir := t.TempDir()
+	small, large, fifo := filepath.Join(dir, "small"), filepath.Join(dir, "large"), filepath.Join(dir, "fifo")
+	errs := []error{os.WriteFile(small, make([]byte, 8192), 0o600), os.WriteFile(large, make([]byte, 2<<20), 0o600), syscall.Mkfifo(fifo, 0o600)}
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		file     string
+		room     int64
+		compress bool
+		once     bool
+		want     string
+	}{
+		{small, 8193, false, false, ""}, {small, 8192, false, false, "there is not enough memory for it"},
+		{small, 3 * 8192, true, false, "there is not enough memory for it"}, {small, 3 * 8193, true, false, ""},
+		{large, 2<<20 + 1, true, false, ""}, {fifo, 1 << 30, false, false, "it is not a regular file"},
+		{small, 1 << 30, false, true, "it can be read only once"},
+	} {
+		cfg := &config.Config{File: c.file, MaxContent: 1 << 30, Compression: c.compress}
+		source, err := Again(cfg, &Content{Once: c.once}, func() int64 { return c.room })
+		if c.want == "" {
+			digest, err2 := Look(cfg, &Content{})
+			if err != nil || err2 != nil || digest != source.Digest() {
+				t.Errorf("%s with %d: %v %v", c.file, c.room, err, err2)
+			}
+		} else if err == nil || !strings.HasSuffix(err.Error(), ": "+c.want) {
+			t.Errorf("%s with %d: %v, want %s", c.file, c.room, err, c.want)
 		}
 	}
 }

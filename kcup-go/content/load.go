@@ -3,7 +3,6 @@ package content
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -12,11 +11,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"kcup/config"
-)
-
-var (
-	errDirectory = errors.New("it is a directory (Docker creates one when the source of a mount is missing)")
-	errEmpty     = errors.New("it is empty")
 )
 
 // Await loads unless a signal comes first; then there is neither content nor an error (K-13).
@@ -38,64 +32,95 @@ func Await(cfg *config.Config, signals <-chan os.Signal, log *logrus.Logger) (*C
 	}
 }
 
-// Load reads the content, and makes of it what the preset asks for.
+// Load reads the content, and makes of it what is served.
 func Load(cfg *config.Config, log *logrus.Logger) (*Content, error) {
 	source, err := read(cfg)
-	if err == nil && cfg.Preset == config.MTASTS {
-		source.Bytes, err = publish(source.Bytes, cfg, log)
-	}
 	if err != nil {
 		return nil, err
 	}
-	return Build(*source, cfg, time.Now()), nil
+	return Make(source, cfg, log)
 }
 
-// read reads once, whole. It says what it was doing when it fails (K-11, K-12).
-func read(cfg *config.Config) (*Source, error) {
+// Make makes what is served of what was read. An error has a line for each finding (K-92).
+func Make(source Source, cfg *config.Config, log *logrus.Logger) (*Content, error) {
+	if cfg.Preset != config.MTASTS {
+		return Build(source, cfg, time.Now()), nil
+	}
+	read := source.Digest()
+	var err error
+	if source.Bytes, err = publish(source.Bytes, cfg, log); err != nil {
+		return nil, err
+	}
+	c := Build(source, cfg, time.Now())
+	c.Read = read
+	return c, nil
+}
+
+// Again reads the file once more, for a reload (K-101). was is what is served; room is how many bytes more of memory
+// can be had (K-104).
+func Again(cfg *config.Config, was *Content, room func() int64) (Source, error) {
+	return reread(cfg, was, func(file *os.File, info fs.FileInfo) (Source, error) {
+		return readRegular(file, info, cfg.MaxContent, func(size int64) bool { return needed(size, cfg) <= room() })
+	})
+}
+
+// Look returns the digest of what Again would read, and takes no memory for it (K-102).
+func Look(cfg *config.Config, was *Content) (Digest, error) {
+	return reread(cfg, was, func(file *os.File, info fs.FileInfo) (Digest, error) {
+		return digestOf(file, info.Size(), cfg.MaxContent)
+	})
+}
+
+// reread reads a regular file, and neither one that was none at the start nor standard input.
+func reread[T any](cfg *config.Config, was *Content, read func(*os.File, fs.FileInfo) (T, error)) (got T, err error) {
+	if was.Once {
+		return got, unreadable(cfg, errOnce)
+	}
+	if got, err = stable(cfg.File, read); err != nil {
+		err = unreadable(cfg, err)
+	}
+	return got, err
+}
+
+// needed is what content takes with the variants that it may have, which are no larger. size is one more than its own.
+func needed(size int64, cfg *config.Config) int64 {
+	if cfg.Compression && size <= maxCompressed+1 {
+		return int64(Codings) * size
+	}
+	return size
+}
+
+// read reads as at the start: once, whole. It says what it was doing when it fails (K-11, K-12).
+func read(cfg *config.Config) (Source, error) {
 	source, err := readWhole(cfg)
-	if err == nil && len(source.Bytes) == 0 {
-		err = errEmpty
-	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read content from %s: %w", origin(cfg), reason(err))
+		err = unreadable(cfg, err)
 	}
-	return &source, nil
-}
-
-// origin is where content comes from, as errors call it.
-func origin(cfg *config.Config) string {
-	if cfg.File == "" {
-		return "standard input"
-	}
-	return fmt.Sprintf("%q", cfg.File)
+	return source, err
 }
 
 func readWhole(cfg *config.Config) (Source, error) {
 	if cfg.File == "" {
-		return within(cfg, func() (Source, error) { return readAll(os.Stdin, cfg.MaxContent) })
+		return within(cfg, func() (Source, error) { return readStream(os.Stdin, cfg.MaxContent) })
 	}
 	info, err := os.Stat(cfg.File)
 	if err != nil {
 		return Source{}, err
 	}
-	open := func() (Source, error) {
+	if info.IsDir() || info.Mode().IsRegular() {
+		return stable(cfg.File, func(file *os.File, info fs.FileInfo) (Source, error) {
+			return readRegular(file, info, cfg.MaxContent, func(int64) bool { return true })
+		})
+	}
+	// A FIFO that nobody writes to is waited for in its open already.
+	return within(cfg, func() (Source, error) {
 		file, err := os.Open(cfg.File)
 		if err != nil {
 			return Source{}, err
 		}
 		defer file.Close()
-		source, err := readAll(file, cfg.MaxContent)
-		source.Name = cfg.File
-		return source, err
-	}
-	switch {
-	case info.IsDir():
-		return Source{}, errDirectory
-	case info.Mode().IsRegular():
-		return open()
-	}
-	// A FIFO that nobody writes to is waited for in its open already.
-	return within(cfg, open)
+		return readStream(file, cfg.MaxContent)
+	})
 }
 
 // within gives up on a reader that may never come to its end. The reader is left behind: what follows is the end
@@ -108,7 +133,7 @@ func within(cfg *config.Config, read func() (Source, error)) (Source, error) {
 	done := make(chan result, 1)
 	go func() {
 		source, err := read()
-		source.Modified = time.Time{}
+		source.Name, source.Once = cfg.File, true
 		done <- result{source, err}
 	}()
 	select {
@@ -119,38 +144,16 @@ func within(cfg *config.Config, read func() (Source, error)) (Source, error) {
 	}
 }
 
-func readAll(file *os.File, most int64) (Source, error) {
-	tooLarge := fmt.Errorf("it is larger than %d bytes (raise --max-content-bytes)", most)
-	info, err := file.Stat()
-	if err != nil {
-		return Source{}, err
+func unreadable(cfg *config.Config, err error) error {
+	return fmt.Errorf("cannot read content from %s: %w", origin(cfg), reason(err))
+}
+
+// origin is where content comes from, as errors call it.
+func origin(cfg *config.Config) string {
+	if cfg.File == "" {
+		return "standard input"
 	}
-	size := int64(4096)
-	if info.Mode().IsRegular() {
-		if info.Size() > most {
-			return Source{}, tooLarge
-		}
-		// One more, so that the end is seen without growing. Files in /proc say 0 and have more.
-		size = max(size, info.Size()+1)
-	}
-	b := make([]byte, 0, size)
-	for {
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-		n, err := file.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if int64(len(b)) > most {
-			return Source{}, tooLarge
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return Source{}, err
-		}
-	}
-	return Source{Bytes: b[:len(b):len(b)], Modified: info.ModTime()}, nil
+	return fmt.Sprintf("%q", cfg.File)
 }
 
 // reason words what the system says (K-11).

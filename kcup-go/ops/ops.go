@@ -1,4 +1,4 @@
-// Package ops owns what is around the server: diagnostics, and signals.
+// Package ops owns what is around the server: diagnostics, signals, reloads, and the service manager.
 // It must not be needed for serving.
 // Its sibling is kcup-rust/src/ops/mod.rs.
 package ops

@@ -11,7 +11,16 @@ import (
 func Signals() <-chan os.Signal {
 	// A write to a closed standard output or error would kill the process; now it is an error like any other.
 	signal.Ignore(syscall.SIGPIPE)
+	// Nor is a hangup the end; until somebody asks for hangups it is nothing (K-100).
+	signal.Ignore(syscall.SIGHUP)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	return signals
+}
+
+// hangups delivers SIGHUP. However many come while one is dealt with, they are one (K-100).
+func hangups() <-chan os.Signal {
+	one := make(chan os.Signal, 1)
+	signal.Notify(one, syscall.SIGHUP)
+	return one
 }

@@ -2,11 +2,14 @@ package server
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path"
 	"runtime"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 const cgroupRoot = "/sys/fs/cgroup"
@@ -34,22 +37,88 @@ func quotaCPUs(quota, period string, otherwise int) int {
 	return q / p
 }
 
-// memoryLimit is the smallest limit above us, 0 for none. Version 1 says none with a number near 2^63.
-func memoryLimit() (least int64) {
-	files := make([]string, 0, 16)
+// memory is what limits ours: the cgroups above us that have a limit.
+type memory []memoryGroup
+
+// memoryGroup is held open: the sandbox lets nothing be opened later.
+type memoryGroup struct {
+	limit, usage, stat int
+	cache              [2]string // what of the usage the kernel takes back when it is short, by its names in stat
+}
+
+func openMemory() (m memory) {
 	for _, dir := range cgroupDirs("") {
-		files = append(files, dir+"/memory.max")
+		m.add(dir, "memory.max", "memory.current", "")
 	}
 	for _, dir := range cgroupDirs("memory") {
-		files = append(files, dir+"/memory.limit_in_bytes")
+		// Without "total_" it would be that of this group alone.
+		m.add(dir, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
 	}
-	for _, file := range files {
-		n, err := strconv.ParseInt(readText(file), 10, 64)
-		if err == nil && n < 1<<60 && (least == 0 || n < least) {
+	return m
+}
+
+// add takes a group in if it has a limit. Version 1 says none with a number near 2^63.
+func (m *memory) add(dir, limit, usage, prefix string) {
+	if n, err := strconv.ParseInt(readText(path.Join(dir, limit)), 10, 64); err != nil || n >= 1<<60 {
+		return
+	}
+	open := func(name string) int {
+		fd, _ := unix.Open(path.Join(dir, name), unix.O_RDONLY|unix.O_CLOEXEC, 0) // reading says what is wrong with it
+		return fd
+	}
+	*m = append(*m, memoryGroup{open(limit), open(usage), open("memory.stat"),
+		[2]string{prefix + "inactive_file", prefix + "active_file"}})
+}
+
+// least is the smallest limit, 0 for none.
+func (m memory) least() (least int64) {
+	for _, group := range m {
+		if n, is := readNumber(group.limit); is && (least == 0 || n < least) {
 			least = n
 		}
 	}
 	return least
+}
+
+// room is how many bytes more we may use, as far as is known.
+func (m memory) room() int64 {
+	least := int64(math.MaxInt64)
+	for _, group := range m {
+		limit, is := readNumber(group.limit)
+		used, is2 := readNumber(group.usage)
+		if !is || !is2 {
+			continue
+		}
+		stat := readAgain(group.stat)
+		for _, name := range group.cache {
+			used -= statOf(stat, name)
+		}
+		least = min(least, limit-used)
+	}
+	return least
+}
+
+// statOf is a line of memory.stat, 0 without one.
+func statOf(stat, name string) int64 {
+	for line := range strings.Lines(stat) {
+		if key, value, _ := strings.Cut(strings.TrimSpace(line), " "); key == name {
+			n, _ := strconv.ParseInt(value, 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+func readNumber(fd int) (n int64, is bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(readAgain(fd)), 10, 64)
+	return n, err == nil
+}
+
+// readAgain reads a file of the kernel from its start: it is written anew each time.
+func readAgain(fd int) string {
+	b := make([]byte, 16384)
+	n, _ := unix.Pread(fd, b, 0) // a file that is not there says nothing
+	return string(b[:max(n, 0)])
 }
 
 // cgroupDirs lists our directory in a hierarchy and those above it. The empty controller is version 2. Where the

@@ -1,6 +1,42 @@
 package server
 
-import "testing"
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestRoomIsWhatTheTightestCgroupLeaves(t *testing.T) {
+	outer, inner, none := t.TempDir(), t.TempDir(), t.TempDir()
+	write := func(dir, name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var m memory
+	if m.room() != math.MaxInt64 || m.least() != 0 {
+		t.Error("no cgroup")
+	}
+	for dir, limit := range map[string]string{outer: "1000", inner: "400", none: "max"} {
+		write(dir, "memory.max", limit)
+		write(dir, "memory.current", "300")
+		write(dir, "memory.stat", "anon 7\nfile 200\nactive_file 20\ninactive_file 100\nzeta_active_file 50")
+		m.add(dir, "memory.max", "memory.current", "")
+	}
+	if len(m) != 2 || m.least() != 400 || m.room() != 220 {
+		t.Errorf("%d groups, limit %d, room %d", len(m), m.least(), m.room())
+	}
+	write(outer, "memory.current", "1100")
+	if m.room() != 20 {
+		t.Errorf("%d: what was open is not read again", m.room())
+	}
+	write(inner, "memory.max", "max")
+	write(outer, "memory.max", "max")
+	if m.room() != math.MaxInt64 {
+		t.Errorf("%d", m.room())
+	}
+}
 
 func TestAQuotaIsRoundedDown(t *testing.T) {
 	for _, c := range []struct {

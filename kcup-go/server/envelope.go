@@ -29,6 +29,7 @@ type envelope struct {
 	maxConnections int
 	kept           int  // bytes of incomplete heads, over all workers
 	short          bool // memory, and not what was asked for or descriptors, decided on maxConnections
+	limited        bool // by a cgroup
 }
 
 // surroundings are the limits that we live in.
@@ -38,12 +39,12 @@ type surroundings struct {
 }
 
 // readSurroundings needs no raising of the limit on descriptors: Go's start does that.
-func readSurroundings() surroundings {
+func readSurroundings(m memory) surroundings {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		limit.Cur = unix.RLIM_INFINITY
 	}
-	return surroundings{memoryLimit(), limit.Cur}
+	return surroundings{m.least(), limit.Cur}
 }
 
 // newEnvelope is pure. content is the size of the bytes and their variants.
@@ -54,27 +55,32 @@ func newEnvelope(wanted, threads int, content int64, around surroundings) envelo
 		connections = int(available)
 	}
 	if around.memory == 0 {
-		return envelope{connections, mostKept, false}
+		return envelope{maxConnections: connections, kept: mostKept}
 	}
 	// A reload holds the old content and the new one for a moment.
 	free := max(around.memory-resting-2*content, 0)
 	affordable := max(int(free/4*3/connectionCost), 1)
 	most := min(connections, affordable)
 	left := max(free-int64(most)*connectionCost, 0)
-	return envelope{most, int(min(max(left/4, leastKept), mostKept)), affordable < connections}
+	return envelope{most, int(min(max(left/4, leastKept), mostKept)), affordable < connections, true}
 }
 
 // apply tells the runtime, and says what was decided; it warns where it is memory that is short.
 func (e envelope) apply(wanted, threads int, content int64, around surroundings, log *logrus.Logger) {
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
-	if around.memory > 0 {
-		debug.SetMemoryLimit(resting + 2*content + int64(e.kept))
-	}
+	e.limitRuntime(content)
 	kept := e.kept / 1024
 	if e.short {
 		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads", e.maxConnections, wanted, kept)
 	} else {
 		log.Infof("at most %d connections, %d KiB for incomplete heads", e.maxConnections, kept)
+	}
+}
+
+// limitRuntime tells the collector of garbage how much there may be; content is the size that is served from now on.
+func (e envelope) limitRuntime(content int64) {
+	if e.limited {
+		debug.SetMemoryLimit(resting + 2*content + int64(e.kept))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 
 	"golang.org/x/sys/unix"
+
+	"kcup/config"
 )
 
 // sendBuffer bounds what a slow peer can hold in the kernel. Below it large answers need more wake-ups; above it
@@ -15,7 +17,26 @@ const sendBuffer = 262144
 // backlog asks for more than there will be: the kernel has a limit of its own.
 const backlog = 65535
 
-// listen makes a listening socket; what is set on it, its connections inherit.
+// listener is a listening socket, and what K-15 calls it.
+type listener struct {
+	fd  int
+	url string
+}
+
+// newListener takes the socket that was passed, else makes one.
+func newListener(cfg *config.Config) (*listener, error) {
+	if l, err := passed(); l != nil || err != nil {
+		return l, err
+	}
+	if cfg.Unix != "" {
+		fd, err := listenUnix(cfg.Unix)
+		return &listener{fd, "unix:" + cfg.Unix}, err
+	}
+	fd, at, err := listen(cfg.Host, cfg.Port)
+	return &listener{fd, "http://" + at.String() + "/"}, err
+}
+
+// listen makes a listening socket.
 func listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error) {
 	asked := netip.AddrPortFrom(host, port)
 	defer func() {
@@ -31,16 +52,11 @@ func listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error)
 	if err != nil {
 		return fd, at, err
 	}
-	options := [][3]int{
-		{unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},
-		{unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer},
-		{unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
+	if err = setOptions(fd); err != nil {
+		return fd, at, err
 	}
 	if family == unix.AF_INET6 {
-		options = append(options, [3]int{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0}) // K-17
-	}
-	for _, option := range options {
-		if err = unix.SetsockoptInt(fd, option[0], option[1], option[2]); err != nil {
+		if err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0); err != nil { // K-17
 			return fd, at, err
 		}
 	}
@@ -51,16 +67,32 @@ func listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error)
 		return fd, at, err
 	}
 	name, err := unix.Getsockname(fd)
-	if err != nil {
-		return fd, at, err
+	return fd, addressOf(name), err
+}
+
+// setOptions sets what the connections of a TCP listener inherit.
+func setOptions(fd int) error {
+	for _, option := range [...][3]int{
+		{unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},
+		{unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer},
+		{unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
+	} {
+		if err := unix.SetsockoptInt(fd, option[0], option[1], option[2]); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// addressOf is that of an Internet socket.
+func addressOf(name unix.Sockaddr) netip.AddrPort {
 	switch name := name.(type) {
 	case *unix.SockaddrInet4:
-		port = uint16(name.Port)
+		return netip.AddrPortFrom(netip.AddrFrom4(name.Addr), uint16(name.Port))
 	case *unix.SockaddrInet6:
-		port = uint16(name.Port)
+		return netip.AddrPortFrom(netip.AddrFrom16(name.Addr), uint16(name.Port))
 	}
-	return fd, netip.AddrPortFrom(host, port), nil
+	return netip.AddrPort{}
 }
 
 // listenReason words what K-16 words.

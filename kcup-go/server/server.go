@@ -6,7 +6,6 @@ package server
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -24,7 +23,9 @@ type Server struct {
 	acceptor acceptor
 	workers  []*worker
 	running  sync.WaitGroup
-	address  netip.AddrPort
+	memory   memory
+	envelope envelope
+	url      string
 	patience time.Duration
 }
 
@@ -34,7 +35,8 @@ func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, e
 	if threads == 0 {
 		threads = grantedCPUs()
 	}
-	around := readSurroundings()
+	memory := openMemory()
+	around := readSurroundings(memory)
 	envelope := newEnvelope(cfg.MaxConnections, threads, c.Size(), around)
 	envelope.apply(cfg.MaxConnections, threads, c.Size(), around, log)
 	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: max(envelope.kept/threads, 2*guard.MaxHead)}
@@ -45,7 +47,7 @@ func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, e
 		writing: glanceTime, lingering: ticks(time.Second),
 	}
 	s.stall = ticks(cfg.WriteTimeout)
-	server := &Server{shared: s, patience: cfg.ShutdownTimeout}
+	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: memory, envelope: envelope}
 	var err error
 	if s.room.wake, err = newWake(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
@@ -58,9 +60,11 @@ func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, e
 		server.workers = append(server.workers, w)
 	}
 	server.acceptor.shared, server.acceptor.workers, server.acceptor.most = s, server.workers, envelope.maxConnections
-	if server.acceptor.listener, server.address, err = listen(cfg.Host, cfg.Port); err != nil {
+	listener, err := newListener(cfg)
+	if err != nil {
 		return nil, err
 	}
+	server.acceptor.listener, server.url = listener.fd, listener.url
 	if err = server.acceptor.init(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
 	}
@@ -68,7 +72,19 @@ func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, e
 }
 
 // Greeting is the line of K-15.
-func (s *Server) Greeting() string { return fmt.Sprintf("kcup listening on http://%s/\n", s.address) }
+func (s *Server) Greeting() string { return fmt.Sprintf("kcup listening on %s\n", s.url) }
+
+// Content is what is served.
+func (s *Server) Content() *content.Content { return s.shared.content.Load() }
+
+// Replace puts c in the place of the content, for every request from now on (K-100).
+func (s *Server) Replace(c *content.Content) {
+	s.envelope.limitRuntime(c.Size())
+	s.shared.content.Store(c)
+}
+
+// Room is how many bytes more the cgroup's memory limit leaves us (K-104); a very large number without one.
+func (s *Server) Room() int64 { return s.memory.room() }
 
 // Start accepts connections from now on.
 func (s *Server) Start() {
@@ -81,6 +97,7 @@ func (s *Server) Start() {
 // Drain stops accepting, and returns when every connection has ended or the time for that is over (K-18, K-19). The
 // error is that of a second signal.
 func (s *Server) Drain(signals <-chan os.Signal) error {
+	s.shared.log.Info("draining")
 	s.acceptor.draining.Store(true)
 	wake(s.shared.room.wake)
 	done := make(chan struct{})

@@ -21,10 +21,11 @@ func recv(fd int32, b []byte) (int, syscall.Errno) {
 
 // writev sends both parts with one call; what the socket cannot take now is no error.
 func writev(fd int32, iov *[2]unix.Iovec, head, body []byte) (int, syscall.Errno) {
-	iov[0].Base, iov[0].Len = unsafe.SliceData(head), uint64(len(head))
-	iov[1].Base, iov[1].Len = unsafe.SliceData(body), uint64(len(body))
 	for {
+		iov[0].Base, iov[0].Len = unsafe.SliceData(head), uint64(len(head))
+		iov[1].Base, iov[1].Len = unsafe.SliceData(body), uint64(len(body))
 		n, _, err := syscall.RawSyscall(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(iov)), 2)
+		iov[1].Base = nil // a silent worker must not hold on to content that was replaced
 		switch err {
 		case unix.EINTR:
 		case unix.EAGAIN:

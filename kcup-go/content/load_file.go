@@ -1,0 +1,177 @@
+// Reading one file, or a stream; a part of load.go.
+
+package content
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+)
+
+var (
+	errDirectory  = errors.New("it is a directory (Docker creates one when the source of a mount is missing)")
+	errNotRegular = errors.New("it is not a regular file")
+	errOnce       = errors.New("it can be read only once")
+	errEmpty      = errors.New("it is empty")
+	errChanging   = errors.New("it keeps changing while it is read")
+	errNoMemory   = errors.New("there is not enough memory for it")
+)
+
+func errTooLarge(most int64) error {
+	return fmt.Errorf("it is larger than %d bytes (raise --max-content-bytes)", most)
+}
+
+// A file that changes while it is read is read again so often, and so much later (K-103).
+const (
+	rereads     = 10
+	rereadPause = 100 * time.Millisecond
+)
+
+// Where a size is not known so many bytes are asked for, and then so small a part of what there is.
+const (
+	firstRead = 4096
+	growth    = 4
+)
+
+// stable reads a regular file until it did not change meanwhile.
+func stable[T any](name string, read func(*os.File, fs.FileInfo) (T, error)) (got T, err error) {
+	for attempt := 0; ; attempt++ {
+		var steady bool
+		if got, steady, err = readOnce(name, read); err != nil || steady {
+			return got, err
+		}
+		if attempt == rereads {
+			return got, errChanging
+		}
+		time.Sleep(rereadPause)
+	}
+}
+
+func readOnce[T any](name string, read func(*os.File, fs.FileInfo) (T, error)) (got T, steady bool, err error) {
+	file, before, err := openRegular(name)
+	if err != nil {
+		return got, false, err
+	}
+	defer file.Close()
+	if got, err = read(file, before); err != nil && err != errEmpty {
+		return got, false, err
+	}
+	after, err2 := file.Stat()
+	if err2 != nil {
+		return got, false, err2
+	}
+	if steady = isSame(before, after); !steady {
+		err = nil
+	}
+	return got, steady, err
+}
+
+// openRegular looks before it opens, so that a FIFO's writer is not led to believe in a reader, and again at what it
+// has opened.
+func openRegular(name string) (*os.File, fs.FileInfo, error) {
+	info, err := os.Stat(name)
+	if err == nil {
+		err = isRegular(info)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = file.Stat(); err == nil {
+		err = isRegular(info)
+	}
+	if err != nil {
+		file.Close()
+	}
+	return file, info, err
+}
+
+func isRegular(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errDirectory
+	case !info.Mode().IsRegular():
+		return errNotRegular
+	}
+	return nil
+}
+
+// isSame compares what a write changes.
+func isSame(before, after fs.FileInfo) bool {
+	a, b := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
+	return a.Size == b.Size && a.Mtim == b.Mtim && a.Ctim == b.Ctim
+}
+
+// readRegular asks room before it takes memory.
+func readRegular(file *os.File, info fs.FileInfo, most int64, room func(int64) bool) (Source, error) {
+	b, err := readAll(file, info.Size(), most, room)
+	return Source{Bytes: b, Name: file.Name(), Modified: info.ModTime()}, err
+}
+
+func readStream(file *os.File, most int64) (Source, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return Source{}, err
+	}
+	size := int64(0)
+	if info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	b, err := readAll(file, size, most, func(int64) bool { return true })
+	return Source{Bytes: b}, err
+}
+
+// readAll reads to the end. The size is a hint: files in /proc say 0 and have more.
+func readAll(from io.Reader, size, most int64, room func(int64) bool) (b []byte, err error) {
+	if size > most {
+		return nil, errTooLarge(most)
+	}
+	// One more, so that the end is seen without growing.
+	for more := max(firstRead, size+1); ; {
+		if len(b) == cap(b) {
+			if !room(more) {
+				return nil, errNoMemory
+			}
+			grown := make([]byte, len(b), int64(len(b))+more)
+			copy(grown, b)
+			b, more = grown, max(firstRead, int64(cap(b))/growth)
+		}
+		n, err := from.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case int64(len(b)) > most:
+			return nil, errTooLarge(most)
+		case err == io.EOF && len(b) == 0:
+			return nil, errEmpty
+		case err == io.EOF:
+			return b[:len(b):len(b)], nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// digestOf is that of what readAll would read.
+func digestOf(from io.Reader, size, most int64) (digest Digest, err error) {
+	hash := sha256.New()
+	n := int64(0)
+	if size <= most {
+		n, err = io.Copy(hash, io.LimitReader(from, most+1))
+	}
+	switch {
+	case err != nil:
+	case size > most || n > most:
+		err = errTooLarge(most)
+	case n == 0:
+		err = errEmpty
+	}
+	return Digest(hash.Sum(nil)), err
+}

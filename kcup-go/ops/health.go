@@ -1,0 +1,88 @@
+// kcup healthcheck. Sibling: kcup-rust/src/ops/health.rs
+
+package ops
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"kcup/config"
+)
+
+const (
+	healthTimeout = 2 * time.Second
+	// --header can make a head large, but the kernel bounds what a command line holds.
+	longestHead = 4 << 20
+)
+
+// Health asks the server that cfg would make; an error says why it is not healthy (K-110).
+func Health(cfg *config.Config) error {
+	if err := ask(cfg, time.Now().Add(healthTimeout)); err != nil {
+		return fmt.Errorf("unhealthy: %w", err)
+	}
+	return nil
+}
+
+func ask(cfg *config.Config, deadline time.Time) error {
+	network, address := "unix", cfg.Unix
+	if cfg.Unix == "" {
+		network, address = "tcp", reachable(cfg).String()
+	}
+	silent := fmt.Errorf("no answer within %d seconds", healthTimeout/time.Second)
+	dialer := net.Dialer{Deadline: deadline}
+	connection, err := dialer.Dial(network, address)
+	if err != nil && !time.Now().Before(deadline) {
+		return silent
+	}
+	if err != nil {
+		return fmt.Errorf("cannot connect to %s: %w", strings.TrimPrefix(network+":", "tcp:")+address, system(err))
+	}
+	defer connection.Close()
+	_ = connection.SetDeadline(deadline) // only a closed one has none
+	path := cfg.Path
+	if path == "" {
+		path = "/"
+	}
+	var head fasthttp.ResponseHeader
+	_, err = fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", path)
+	if err == nil {
+		err = head.Read(bufio.NewReaderSize(connection, longestHead))
+	}
+	switch {
+	case err != nil && !time.Now().Before(deadline):
+		return silent
+	case err != nil:
+		return errors.New("no answer")
+	case head.StatusCode() != fasthttp.StatusOK:
+		return fmt.Errorf("the answer is %d", head.StatusCode())
+	}
+	return nil
+}
+
+// reachable is where a server is that listens on cfg's host: "any" means this one.
+func reachable(cfg *config.Config) netip.AddrPort {
+	host := cfg.Host
+	switch {
+	case host == netip.IPv4Unspecified():
+		host = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	case host == netip.IPv6Unspecified():
+		host = netip.IPv6Loopback()
+	}
+	return netip.AddrPortFrom(host, cfg.Port)
+}
+
+// system is what the system said, without what the library was doing.
+func system(err error) error {
+	if number := syscall.Errno(0); errors.As(err, &number) {
+		return number
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+// What the service manager is told. Sibling: kcup-rust/src/ops/notify.rs
+
+package ops
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// notifyTimeout bounds how long we wait for a manager that does not read what it is told.
+const notifyTimeout = 1 // seconds
+
+// Notifier tells the service manager how we are, as sd_notify(3) does (K-142). Without a manager it tells nobody.
+type Notifier struct {
+	socket   int
+	manager  unix.Sockaddr // nil: none
+	stopping atomic.Bool
+}
+
+// NewNotifier opens what is needed: the sandbox may forbid it later.
+func NewNotifier() *Notifier {
+	name := os.Getenv("NOTIFY_SOCKET")
+	if name == "" || name[0] != '/' && name[0] != '@' {
+		return &Notifier{}
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return &Notifier{}
+	}
+	timeout := unix.Timeval{Sec: notifyTimeout}
+	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &timeout)
+	return &Notifier{socket: fd, manager: &unix.SockaddrUnix{Name: name}}
+}
+
+// Ready is said when we listen, and when a reload is over.
+func (n *Notifier) Ready() { n.tell("READY=1") }
+
+// Reloading is said when a reload begins.
+func (n *Notifier) Reloading() {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // this clock is always there
+	n.tell(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", now.Nano()/1000))
+}
+
+// Stopping is said when the drain begins, and is the last word.
+func (n *Notifier) Stopping() {
+	n.tell("STOPPING=1")
+	n.stopping.Store(true)
+}
+
+func (n *Notifier) tell(state string) {
+	if n.manager != nil && !n.stopping.Load() {
+		_ = unix.Sendto(n.socket, []byte(state), unix.MSG_NOSIGNAL, n.manager)
+	}
+}
