@@ -59,7 +59,7 @@ unit-rust:
 	cd kcup-rust && $(CARGO) test --locked
 
 unit-go:
-	cd kcup-go && go vet ./... && go test ./...
+	cd kcup-go && go vet ./... && CGO_ENABLED=0 go test ./...
 
 ## verdicts                     what both say of every input that the fuzzers left in conformance/corpus must be the same
 verdicts:

@@ -43,10 +43,13 @@ func serve(cfg *config.Config) (status int, err error) {
 		return 0, err // without one a signal came first (K-13)
 	}
 	s, err := server.New(cfg, loaded, log)
+	manager := ops.NewNotifier()
+	if err == nil {
+		err = ops.Seal(cfg, log)
+	}
 	if err != nil {
 		return 0, err
 	}
-	manager := ops.NewNotifier()
 	reload := ops.NewReload(cfg, s, manager, log)
 	s.Start()
 	manager.Ready()

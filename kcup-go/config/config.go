@@ -37,6 +37,7 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	Threads         int // 0: the CPUs this cgroup grants
 	Preset          Preset
+	Sandbox         string // auto, off or required
 	LogLevel        string
 	LogFormat       string
 	Health          bool      // ask the server that these options would make, and serve nothing
@@ -150,7 +151,7 @@ func (t *table) meaning() Config {
 		ShutdownTimeout: seconds(t.ShutdownTimeout), ReloadInterval: seconds(t.ReloadInterval),
 		Port: uint16(number(t.Port)), MaxContent: number(t.MaxContent),
 		Compression: t.Compression == "auto", MaxConnections: int(number(t.MaxConnections)),
-		Threads: int(number(t.Threads)), LogLevel: t.LogLevel, LogFormat: t.LogFormat,
+		Threads: int(number(t.Threads)), Sandbox: t.Sandbox, LogLevel: t.LogLevel, LogFormat: t.LogFormat,
 	}
 	cfg.Host, _ = netip.ParseAddr(t.Host)
 	if path, is := strings.CutPrefix(t.Host, unixPrefix); is {

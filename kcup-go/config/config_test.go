@@ -48,6 +48,7 @@ func TestUsageErrorsAreWordedAsTheContractSays(t *testing.T) {
 		{"CONTENT_TYPE=text", "", `CONTENT_TYPE: "text" is not a media type`},
 		{"", "--header x", `--header: "x" is not "Name: value"`},
 		{"HEADERS=A:b\nDATE:x", "", `HEADERS: "DATE:x" sets a field that kcup sets itself`},
+		{"", "--sandbox on", `--sandbox: "on" is not one of auto, off, required`},
 		{"", "--compression on", `--compression: "on" is not one of auto, off`},
 	} {
 		_, _, err := parse(c.variables, strings.Fields(c.args)...)

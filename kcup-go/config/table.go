@@ -22,6 +22,7 @@ type table struct {
 	ShutdownTimeout string   `long:"shutdown-timeout-seconds" var:"SHUTDOWN_TIMEOUT_SECONDS" value-name:"N" default:"5" check:"whole 1 86400" unquote:"false" description:"how long a drain may take"`
 	Threads         string   `long:"threads" var:"THREADS" value-name:"N" else:"the CPUs this cgroup grants" check:"whole 1 1024" unquote:"false" description:"workers"`
 	Preset          string   `long:"preset" var:"PRESET" value-name:"P" else:"none" check:"one-of mta-sts" unquote:"false" description:"mta-sts: check the content, and serve it as a policy should be"`
+	Sandbox         string   `long:"sandbox" var:"SANDBOX" value-name:"S" default:"auto" check:"one-of auto off required" unquote:"false" description:"auto, off, required: give up what serving does not need"`
 	LogLevel        string   `long:"log-level" var:"LOG_LEVEL" value-name:"L" default:"info" check:"one-of error warn info debug trace" unquote:"false" description:"error, warn, info, debug or trace"`
 	LogFormat       string   `long:"log-format" var:"LOG_FORMAT" value-name:"F" default:"text" check:"one-of text json" unquote:"false" description:"text or json, on standard error"`
 

@@ -1,4 +1,4 @@
-// Package ops owns what is around the server: diagnostics, signals, reloads, and the service manager.
+// Package ops owns what is around the server: diagnostics, signals, reloads, the service manager, and the sandbox.
 // It must not be needed for serving.
 // Its sibling is kcup-rust/src/ops/mod.rs.
 package ops
