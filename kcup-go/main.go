@@ -42,15 +42,20 @@ func serve(cfg *config.Config) (status int, err error) {
 	if loaded == nil {
 		return 0, err // without one a signal came first (K-13)
 	}
-	s, err := server.New(cfg, loaded, log)
-	manager := ops.NewNotifier()
-	if err == nil {
-		err = ops.Seal(cfg, log)
-	}
+	admin, err := ops.NewAdmin(cfg)
 	if err != nil {
 		return 0, err
 	}
+	s, err := server.New(cfg, loaded, log)
+	if err != nil {
+		return 0, err
+	}
+	manager := ops.NewNotifier()
+	if err = ops.Seal(cfg, log); err != nil {
+		return 0, err
+	}
 	reload := ops.NewReload(cfg, s, manager, log)
+	admin.Serve(version, s, &reload.Reloads, log)
 	s.Start()
 	manager.Ready()
 	stderr.Settle() // what was logged before is written before

@@ -30,6 +30,10 @@ func check(rule, value string) string {
 		return "is not one of " + strings.Join(words[1:], ", ")
 	case "host":
 		return checkHost(value)
+	case "socket":
+		if at, err := netip.ParseAddrPort(value); err != nil || at.Addr().Zone() != "" {
+			return "is not ADDR:PORT"
+		}
 	case "path":
 		return checkPath(value)
 	case "media-type":

@@ -37,7 +37,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	Threads         int // 0: the CPUs this cgroup grants
 	Preset          Preset
-	Sandbox         string // auto, off or required
+	Sandbox         string         // auto, off or required
+	Admin           netip.AddrPort // the zero value: none
 	LogLevel        string
 	LogFormat       string
 	Health          bool      // ask the server that these options would make, and serve nothing
@@ -154,6 +155,7 @@ func (t *table) meaning() Config {
 		Threads: int(number(t.Threads)), Sandbox: t.Sandbox, LogLevel: t.LogLevel, LogFormat: t.LogFormat,
 	}
 	cfg.Host, _ = netip.ParseAddr(t.Host)
+	cfg.Admin, _ = netip.ParseAddrPort(t.Admin)
 	if path, is := strings.CutPrefix(t.Host, unixPrefix); is {
 		cfg.Unix = path
 	}

@@ -48,6 +48,13 @@ func TestUsageErrorsAreWordedAsTheContractSays(t *testing.T) {
 		{"CONTENT_TYPE=text", "", `CONTENT_TYPE: "text" is not a media type`},
 		{"", "--header x", `--header: "x" is not "Name: value"`},
 		{"HEADERS=A:b\nDATE:x", "", `HEADERS: "DATE:x" sets a field that kcup sets itself`},
+		{"", "--admin 127.0.0.1", `--admin: "127.0.0.1" is not ADDR:PORT`},
+		{"", "--admin :9000", `--admin: ":9000" is not ADDR:PORT`},
+		{"", "--admin ::1:9000", `--admin: "::1:9000" is not ADDR:PORT`},
+		{"", "--admin [127.0.0.1]:9000", `--admin: "[127.0.0.1]:9000" is not ADDR:PORT`},
+		{"", "--admin [fe80::1%1]:9000", `--admin: "[fe80::1%1]:9000" is not ADDR:PORT`},
+		{"ADMIN=127.0.0.1:65536", "", `ADMIN: "127.0.0.1:65536" is not ADDR:PORT`},
+		{"", "--admin 127.0.0.1:+1", `--admin: "127.0.0.1:+1" is not ADDR:PORT`},
 		{"", "--sandbox on", `--sandbox: "on" is not one of auto, off, required`},
 		{"", "--compression on", `--compression: "on" is not one of auto, off`},
 	} {

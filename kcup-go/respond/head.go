@@ -78,6 +78,9 @@ type failure struct {
 	body []byte
 }
 
+// Statuses are those of all answers, in order.
+var Statuses = [...]uint16{200, 206, 304, 400, 404, 412, 414, 416, 431, 505}
+
 var failures = makeFailures()
 
 func makeFailures() (table [506]failure) {

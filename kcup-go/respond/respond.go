@@ -15,6 +15,7 @@ const (
 	Get Method = iota
 	Head
 	Other
+	Methods
 )
 
 // Field is a request field that an answer can depend on.

@@ -26,10 +26,10 @@ type connection struct {
 	since      uint32 // tick in which it entered its phase
 	left       int32  // bytes that may still be discarded while lingering
 	phase      phase
-	hangup     bool // the peer has ended its side or is gone: read on to the end
-	full       bool // the last read filled its buffer: there may be more
-	queued     bool // on the worker's list for another turn
-	evicted    bool // the acceptor waits for its end
+	hangup     bool   // the peer has ended its side or is gone: read on to the end
+	full       bool   // the last read filled its buffer: there may be more
+	queued     bool   // on the worker's list for another turn
+	end        reason // why it lingers
 	kept       *kept
 	out        *outgoing
 }
@@ -60,9 +60,9 @@ func (w *worker) read(slot int32) {
 	switch {
 	case err == unix.EAGAIN && (!w.draining || c.phase != idle):
 	case err == unix.EAGAIN:
-		w.dismiss(slot)
+		w.dismiss(slot, drained)
 	case err != 0 || n == 0:
-		w.close(slot)
+		w.close(slot, peerGone)
 	default:
 		c.full = n == readSize
 		w.serve(slot, before+n)
@@ -141,10 +141,10 @@ func (w *worker) shed(slot int32) {
 	for w.held > w.heldMost {
 		first := w.queue[inHead].first
 		if first == none {
-			w.close(slot)
+			w.close(slot, shed)
 			return
 		}
-		w.close(first)
+		w.close(first, shed)
 	}
 }
 
@@ -154,7 +154,7 @@ func (w *worker) keepBehind(slot int32, b []byte) {
 	if c.phase != writing {
 		return // closed, or lingering: nothing behind it is read as a request
 	}
-	if !c.out.stays || len(b) == 0 {
+	if c.out.end != stays || len(b) == 0 {
 		w.drop(slot)
 		return
 	}
@@ -178,23 +178,23 @@ func (w *worker) drop(slot int32) {
 }
 
 // dismiss ends a silent connection. An answer that is still on its way would be lost to a reset (K-72).
-func (w *worker) dismiss(slot int32) {
+func (w *worker) dismiss(slot int32, why reason) {
 	if unsentBytes(w.slots[slot].fd) > 0 {
-		w.linger(slot)
+		w.linger(slot, why)
 	} else {
-		w.close(slot)
+		w.close(slot, why)
 	}
 }
 
 // linger ends our side, so that the answer is not lost to a reset when the peer is still sending (K-72).
-func (w *worker) linger(slot int32) {
+func (w *worker) linger(slot int32, why reason) {
 	w.drop(slot)
 	c := &w.slots[slot]
 	if unix.Shutdown(int(c.fd), unix.SHUT_WR) != nil {
-		w.close(slot)
+		w.close(slot, why)
 		return
 	}
-	c.left = lingerMost
+	c.left, c.end = lingerMost, why
 	w.enter(slot, lingering)
 	w.discard(slot)
 }
@@ -215,10 +215,10 @@ func (w *worker) discard(slot int32) {
 			return
 		}
 	}
-	w.close(slot)
+	w.close(slot, c.end)
 }
 
-func (w *worker) close(slot int32) {
+func (w *worker) close(slot int32, why reason) {
 	w.drop(slot)
 	c := &w.slots[slot]
 	if c.out != nil {
@@ -227,11 +227,11 @@ func (w *worker) close(slot int32) {
 	}
 	unix.Close(int(c.fd))
 	c.queued = false
-	evicted := c.evicted
 	w.remove(slot)
 	w.closed = true
+	w.counters.Closed[why]++
 	w.status.open.Add(-1)
-	if evicted {
+	if why == evicted {
 		w.evictionOver()
 	}
 }
@@ -240,5 +240,5 @@ func (w *worker) close(slot int32) {
 func (w *worker) reset(slot int32) {
 	now := unix.Linger{Onoff: 1}
 	_ = unix.SetsockoptLinger(int(w.slots[slot].fd), unix.SOL_SOCKET, unix.SO_LINGER, &now)
-	w.close(slot)
+	w.close(slot, writeTimeout)
 }

@@ -18,9 +18,10 @@ const (
 	mostKept  = 64 << 20
 	leastKept = 32 << 10
 	// Descriptors that are not connections: standard streams, listener, signals, what waits for events; and those
-	// of each worker.
+	// of each worker; and what --admin has, some connections among them.
 	descriptors         = 16
 	descriptorsOfWorker = 2
+	descriptorsOfAdmin  = 16
 )
 
 // envelope is how much this process may hold, decided once, so that the answer to too many peers is never the
@@ -39,10 +40,13 @@ type surroundings struct {
 }
 
 // readSurroundings needs no raising of the limit on descriptors: Go's start does that.
-func readSurroundings(m memory) surroundings {
+func readSurroundings(m memory, admin bool) surroundings {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		limit.Cur = unix.RLIM_INFINITY
+	}
+	if admin {
+		limit.Cur = max(limit.Cur, descriptorsOfAdmin) - descriptorsOfAdmin
 	}
 	return surroundings{m.least(), limit.Cur}
 }

@@ -32,12 +32,12 @@ func newListener(cfg *config.Config) (*listener, error) {
 		fd, err := listenUnix(cfg.Unix)
 		return &listener{fd, "unix:" + cfg.Unix}, err
 	}
-	fd, at, err := listen(cfg.Host, cfg.Port)
+	fd, at, err := Listen(cfg.Host, cfg.Port)
 	return &listener{fd, "http://" + at.String() + "/"}, err
 }
 
-// listen makes a listening socket.
-func listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error) {
+// Listen makes a listening socket, and says where it is.
+func Listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error) {
 	asked := netip.AddrPortFrom(host, port)
 	defer func() {
 		if err != nil {

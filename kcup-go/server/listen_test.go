@@ -40,7 +40,7 @@ func TestAUnixSocketIsOnlyReplacedWhenNobodyListens(t *testing.T) {
 }
 
 func TestOnlyAListeningStreamSocketIsInherited(t *testing.T) {
-	own, at, err := listen(netip.IPv6Loopback(), 0)
+	own, at, err := Listen(netip.IPv6Loopback(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

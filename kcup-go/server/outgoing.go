@@ -1,6 +1,8 @@
 package server
 
 import (
+	"syscall"
+
 	"kcup/respond"
 	"kcup/server/guard"
 )
@@ -9,7 +11,7 @@ import (
 type outgoing struct {
 	head    []byte
 	body    []byte
-	stays   bool
+	end     reason // after it, or that the connection stays
 	unsent  int    // bytes in the socket's queue when last looked at; unknown before the first look
 	stalled uint32 // tick since which the peer is known to have taken nothing
 }
@@ -63,10 +65,10 @@ func (s *spare) giveKept(k *kept) {
 // answer renders the answer to one request into the worker's buffer and sends it.
 func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (sent bool) {
 	c := w.content.Load()
-	stays := g.Persists() && !g.Body
-	if w.draining && stays {
+	persists := g.Persists() && !g.Body
+	if w.draining && persists {
 		// What was sent before the drain is answered (K-18): only the last answer ends the connection.
-		stays = behind > 0 || readable(w.slots[slot].fd) > 0
+		persists = behind > 0 || readable(w.slots[slot].fd) > 0
 	}
 	request, err := w.codec.read(g, head)
 	if err != nil {
@@ -74,10 +76,10 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 		return w.refuse(slot, 400)
 	}
 	choice := respond.Choose(request, c, w.path, w.clock.Unix)
-	connection := respond.Silent
+	connection, end := respond.Silent, stays
 	switch {
-	case !stays:
-		connection = respond.Close
+	case !persists:
+		connection, end = respond.Close, answered
 	case g.HTTP10:
 		connection = respond.KeepAlive
 	}
@@ -86,44 +88,55 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 	if request.Method == respond.Head {
 		body = nil
 	}
-	return w.send(slot, body, stays)
+	w.counters.answer(request.Method, choice.Status)
+	return w.send(slot, body, end)
 }
 
 func (w *worker) refuse(slot int32, status uint16) (sent bool) {
 	c, choice := w.content.Load(), respond.Choice{Status: status}
 	w.out = choice.AppendHead(w.out[:0], c, &w.clock, respond.Close)
-	return w.send(slot, choice.Body(c), false)
+	w.counters.answer(respond.Other, status)
+	return w.send(slot, choice.Body(c), refused)
 }
 
 // send writes w.out and body with one call. It says whether the connection is ready for the next request.
-func (w *worker) send(slot int32, body []byte, stays bool) (sent bool) {
-	n, err := writev(w.slots[slot].fd, &w.iov, w.out, body)
+func (w *worker) send(slot int32, body []byte, end reason) (sent bool) {
+	n, err := w.write(slot, w.out, body)
 	switch {
 	case err != 0:
-		w.close(slot)
+		w.close(slot, peerGone)
 	case n < len(w.out)+len(body):
 		out := w.spare.takeOutgoing()
-		out.stays, out.unsent = stays, unknown
+		out.end, out.unsent = end, unknown
 		if n < len(w.out) {
 			out.head, n = append(out.head[:0], w.out[n:]...), len(w.out)
 		}
 		out.body = body[n-len(w.out):]
 		w.slots[slot].out = out
 		w.enter(slot, writing)
-	case stays:
+	case end == stays:
 		return true
 	default:
-		w.linger(slot)
+		w.linger(slot, end)
 	}
 	return false
+}
+
+// write counts what the kernel took.
+func (w *worker) write(slot int32, head, body []byte) (int, syscall.Errno) {
+	n, err := writev(w.slots[slot].fd, &w.iov, head, body)
+	if err == 0 {
+		w.counters.Bytes += uint64(n)
+	}
+	return n, err
 }
 
 // resume goes on with a pending answer, and then with what the peer has sent meanwhile.
 func (w *worker) resume(slot int32) {
 	out := w.slots[slot].out
-	n, err := writev(w.slots[slot].fd, &w.iov, out.head, out.body)
+	n, err := w.write(slot, out.head, out.body)
 	if err != 0 {
-		w.close(slot)
+		w.close(slot, peerGone)
 		return
 	}
 	if n > 0 {
@@ -136,10 +149,10 @@ func (w *worker) resume(slot int32) {
 		return
 	}
 	w.slots[slot].out = nil
-	stays := out.stays
+	end := out.end
 	w.spare.giveOutgoing(out)
-	if !stays {
-		w.linger(slot)
+	if end != stays {
+		w.linger(slot, end)
 		return
 	}
 	w.enter(slot, idle)

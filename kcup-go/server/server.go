@@ -36,7 +36,7 @@ func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, e
 		threads = grantedCPUs()
 	}
 	memory := openMemory()
-	around := readSurroundings(memory)
+	around := readSurroundings(memory, cfg.Admin.IsValid())
 	envelope := newEnvelope(cfg.MaxConnections, threads, c.Size(), around)
 	envelope.apply(cfg.MaxConnections, threads, c.Size(), around, log)
 	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: max(envelope.kept/threads, 2*guard.MaxHead)}
@@ -85,6 +85,9 @@ func (s *Server) Replace(c *content.Content) {
 
 // Room is how many bytes more the cgroup's memory limit leaves us (K-104); a very large number without one.
 func (s *Server) Room() int64 { return s.memory.room() }
+
+// Draining says whether the drain has begun.
+func (s *Server) Draining() bool { return s.acceptor.draining.Load() }
 
 // Start accepts connections from now on.
 func (s *Server) Start() {

@@ -29,7 +29,7 @@ func TestShortMemoryEndsOneConnection(t *testing.T) {
 	a, b, c := add(), add(), add()
 	for _, slot := range []int32{a, b, c} {
 		w.enter(slot, writing)
-		w.slots[slot].out = &outgoing{stays: true}
+		w.slots[slot].out = &outgoing{end: stays}
 	}
 	keep(a)
 	keep(b)

@@ -54,9 +54,11 @@ type worker struct {
 	closed   bool // a connection, in this turn
 
 	evictions uint32 // that are over
+	counters  Counters
 
 	mailbox mailbox
 	status  status
+	ledger  ledger
 }
 
 // mailbox is how the acceptor speaks to a worker.
@@ -104,6 +106,7 @@ func (w *worker) run() {
 		}
 		w.expire()
 		w.status.publish(w)
+		w.ledger.publish(&w.counters, &w.phases)
 	}
 	unix.Close(w.epoll)
 }
@@ -119,9 +122,11 @@ func (w *worker) expire() {
 			case writing:
 				w.glance(slot, w.stall)
 			case idle:
-				w.dismiss(slot)
+				w.dismiss(slot, idleTimeout)
+			case inHead:
+				w.close(slot, headerTimeout)
 			default:
-				w.close(slot)
+				w.close(slot, w.slots[slot].end)
 			}
 		}
 	}
@@ -184,8 +189,7 @@ func (w *worker) evict() {
 		slot := w.queue[idle].first
 		c := &w.slots[slot]
 		if readable(c.fd) == 0 {
-			c.evicted = true
-			w.dismiss(slot)
+			w.dismiss(slot, evicted)
 			return
 		}
 		if w.input(slot); c.phase == vacant {
@@ -203,11 +207,12 @@ func (w *worker) evictionOver() {
 
 func (w *worker) adopt(fd int32) {
 	slot := w.add(fd, w.now)
+	w.counters.Accepted++
 	event := unix.EpollEvent{Fd: slot, Pad: int32(w.slots[slot].generation)}
 	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
 		w.log.Warnf("cannot watch a connection: %v", err)
-		w.close(slot)
+		w.close(slot, shed)
 	} else if w.draining {
 		w.input(slot)
 	}

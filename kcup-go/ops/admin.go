@@ -1,0 +1,170 @@
+// The listener of --admin (K-115 to K-117). Sibling: kcup-rust/src/ops/admin.rs
+
+package ops
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"kcup/config"
+	"kcup/content"
+	"kcup/respond"
+	"kcup/server"
+	"kcup/server/guard"
+)
+
+const (
+	adminConnections   = 64
+	adminHeadTimeout   = 10 * time.Second
+	adminPause         = 100 * time.Millisecond
+	adminLingerTimeout = time.Second
+	adminLingerMost    = 65536
+	plainText          = "text/plain; charset=utf-8"
+	metricsText        = "text/plain; version=0.0.4; charset=utf-8"
+)
+
+// Admin answers for our health and our numbers. It has little to do and does it in the plainest way: a goroutine for
+// each connection, which is good for one request.
+type Admin struct {
+	listener net.Listener // nil: nobody asked for it
+	process  *Process
+	version  string
+	server   *server.Server
+	reloads  *Reloads
+}
+
+// NewAdmin opens what Serve needs; nothing is accepted before that.
+func NewAdmin(cfg *config.Config) (*Admin, error) {
+	if !cfg.Admin.IsValid() {
+		return &Admin{}, nil
+	}
+	fd, at, err := server.Listen(cfg.Admin.Addr(), cfg.Admin.Port())
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), at.String())
+	defer file.Close()
+	listener, err := net.FileListener(file)
+	return &Admin{listener: listener, process: OpenProcess()}, err
+}
+
+// Serve answers from now on, until the end of the process.
+func (a *Admin) Serve(version string, s *server.Server, reloads *Reloads, log *logrus.Logger) {
+	if a.listener == nil {
+		return
+	}
+	a.version, a.server, a.reloads = version, s, reloads
+	log.Infof("admin listening on http://%s/", a.listener.Addr())
+	go a.accept()
+}
+
+func (a *Admin) accept() {
+	room := make(chan struct{}, adminConnections)
+	for {
+		room <- struct{}{}
+		conn, err := a.listener.Accept()
+		if err != nil {
+			time.Sleep(adminPause) // for want of descriptors or memory, which others give back
+			<-room
+			continue
+		}
+		go func() {
+			a.converse(conn.(*net.TCPConn))
+			<-room
+		}()
+	}
+}
+
+// converse reads one request head, answers it, and closes as K-72 has it.
+func (a *Admin) converse(conn *net.TCPConn) {
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(adminHeadTimeout))
+	var g guard.Guard
+	var answer []byte
+	switch head, verdict := readHead(conn, &g); verdict {
+	case guard.Partial:
+		return
+	case guard.Refused:
+		answer = failure(g.Status, true)
+	default:
+		answer = a.answer(head[g.Skip:g.FirstField])
+	}
+	if _, err := conn.Write(answer); err != nil || conn.CloseWrite() != nil {
+		return
+	}
+	_ = conn.SetDeadline(time.Now().Add(adminLingerTimeout))
+	_, _ = io.CopyN(io.Discard, conn, adminLingerMost)
+}
+
+// readHead reads until the guard has decided, or the peer or its time is at its end.
+func readHead(conn io.Reader, g *guard.Guard) (b []byte, verdict guard.Verdict) {
+	var part [1024]byte
+	for verdict == guard.Partial {
+		n, err := conn.Read(part[:])
+		b = append(b, part[:n]...)
+		if verdict = g.Scan(b); verdict == guard.Partial && err != nil {
+			break
+		}
+	}
+	return b, verdict
+}
+
+// answer is the answer to a request line that the guard let through.
+func (a *Admin) answer(line []byte) []byte {
+	words := bytes.Fields(line)
+	method := string(words[0])
+	status, kind, body := a.resource(string(words[1]))
+	if status == "" || method != "GET" && method != "HEAD" {
+		return failure(404, method != "HEAD")
+	}
+	b := fmt.Appendf(nil, "HTTP/1.1 %s\r\ncontent-type: %s\r\ncontent-length: %d\r\ndate: ", status, kind, len(body))
+	b = append(content.AppendDate(b, time.Now().Unix()), "\r\nconnection: close\r\n\r\n"...)
+	if method == "GET" {
+		b = append(b, body...)
+	}
+	return b
+}
+
+// resource is what a target names; without a status it is nothing.
+func (a *Admin) resource(target string) (status, kind, body string) {
+	switch target {
+	case "/healthz":
+		return "200 OK", plainText, "ok"
+	case "/readyz":
+		if a.server.Draining() {
+			return "503 Service Unavailable", plainText, "draining"
+		}
+		return "200 OK", plainText, "ready"
+	case "/metrics":
+		numbers := a.numbers()
+		return "200 OK", metricsText, string(numbers.AppendText(nil))
+	}
+	return "", "", ""
+}
+
+func (a *Admin) numbers() Numbers {
+	c := a.server.Content()
+	return Numbers{
+		Version: a.version, Implementation: "go", Counters: a.server.Counters(),
+		ReloadsOK: a.reloads.OK.Load(), ReloadsFailed: a.reloads.Failed.Load(),
+		ContentBytes: uint64(len(c.Bytes)), ContentLoaded: uint64(c.Loaded), Usage: a.process.Usage(),
+	}
+}
+
+// failure is an answer as the server gives it, too (K-36).
+func failure(status uint16, whole bool) []byte {
+	var clock respond.Clock
+	clock.Set(time.Now().Unix())
+	choice := respond.Choice{Status: status}
+	b := choice.AppendHead(nil, nil, &clock, respond.Close)
+	if whole {
+		b = append(b, choice.Body(nil)...)
+	}
+	return b
+}
