@@ -4,16 +4,18 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use kcup_rust::config::{self, Options, Parsed};
-use kcup_rust::content::{self, policy, Content, Settings};
-use kcup_rust::ops::{self, signals::Stop, stream};
-use kcup_rust::server::{self, Server};
+use kcup_rust::content::{self, policy};
+use kcup_rust::ops::{self, health, notify::Notifier, reload::Reload, signals::Stop, stream};
+use kcup_rust::server::{self, Listener, Server};
 
 fn main() -> ExitCode {
     let done = match config::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => Ok((text, 0)),
         Ok(Parsed::Ask(options, question)) => policy::answer(&options, &question).map_err(|why| (why, 1)),
+        Ok(Parsed::CheckHealth(options)) => {
+            health::check(options).map(|()| (String::new(), 0)).map_err(|why| (why, 1))
+        }
         Ok(Parsed::Serve(options)) => run(options).map(|()| (String::new(), 0)).map_err(|why| (why, 1)),
         Err(why) => Err((why, 2)),
     };
@@ -30,26 +32,32 @@ fn main() -> ExitCode {
 }
 
 fn run(options: Options) -> Result<(), String> {
+    // First, while nothing is open that could be taken for it.
+    let passed = server::passed()?;
     ops::log::init(options.log_level, options.log_format);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    let ended = runtime.block_on(serve(Arc::new(options)));
-    // A read of standard input that goes on must not hold up the end.
-    runtime.shutdown_background();
-    ended
+    runtime.block_on(serve(Arc::new(options), passed))
 }
 
-async fn serve(options: Arc<Options>) -> Result<(), String> {
+async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), String> {
     let mut stop = Stop::new().map_err(|error| format!("cannot take signals: {error}"))?;
-    let Some(loaded) = content::load_unless(stop.next(), &options).await? else {
+    let Some(content) = content::load_unless(stop.next(), &options).await? else {
         return Ok(());
     };
-    let content = Content::new(loaded.bytes, loaded.modified, &Settings::from(&*options));
-    let (listener, url) = server::listen(options.host, options.port)?;
-    let content = Arc::new(ArcSwap::from_pointee(content));
-    let server = Server::start(listener, &options, &content)?;
-    stream::offer(&std::io::stdout(), format!("kcup listening on {url}\n").as_bytes());
-    server.run(stop.next()).await;
+    let listener = passed.map_or_else(|| Listener::bind(&options.host, options.port), Ok)?;
+    let greeting = format!("kcup listening on {}\n", listener.name);
+    let mut server = Server::new(listener, &options, content)?;
+    server.start()?;
+    let reload = Reload::new(&options)?;
+    let manager = Notifier::from_env();
+    manager.ready();
+    stream::offer(&std::io::stdout(), greeting.as_bytes());
+    tokio::select! {
+        () = server.run(stop.next()) => (),
+        () = reload.run(&server, &manager) => (),
+    }
+    manager.stopping();
     tokio::select! {
         ending = server.drain() => ending.log(),
         () = stop.next() => return Err("stopped by a second signal before the drain was over".into()),

@@ -1,12 +1,16 @@
 //! What is accepted as a value, and the words for what is not (K-04, and the table of SPEC section 1). Pure.
 
-use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use hyper::header::{HeaderName, HeaderValue};
 
+use super::Host;
+
 /// A value's meaning, or what is wrong with it.
 pub type Checked<T> = Result<T, String>;
+
+/// unix(7): 108 bytes, of which the last is zero.
+const LONGEST_UNIX_PATH: usize = 107;
 
 /// The fields that `--header` must not set (K-44).
 const OWN_FIELDS: [&str; 9] = [
@@ -46,8 +50,12 @@ pub fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Checked<T> {
     }
 }
 
-pub fn address(text: &str) -> Checked<IpAddr> {
-    text.parse().map_err(|_| "is not an IPv4 or IPv6 address".into())
+pub fn host(text: &str) -> Checked<Host> {
+    match text.strip_prefix("unix:") {
+        Some(path) if path.len() > LONGEST_UNIX_PATH => Err("is too long for a unix socket".into()),
+        Some(path) if !path.is_empty() => Ok(Host::Unix(path.into())),
+        _ => text.parse().map(Host::Ip).map_err(|_| "is not an IPv4 or IPv6 address or unix:PATH".into()),
+    }
 }
 
 pub fn path(text: &str) -> Checked<String> {

@@ -1,11 +1,12 @@
-//! `kcup mta-sts`: its words, its own options, and what they ask for (K-93, K-97 to K-99). Sibling: kcup-go/config/command.go.
+//! What a command line asks for besides serving: `kcup healthcheck` (K-110), and `kcup mta-sts` with its words and its own
+//! options (K-93, K-97 to K-99). Sibling: kcup-go/config/command.go.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use super::check::{filled, one_of, whole, Checked};
 use super::usage::{quoted, unexpected};
-use super::{LogFormat, Options, Parsed};
+use super::{Host, LogFormat, Options, Parsed};
 use crate::mta_sts;
 
 /// What is asked of a policy.
@@ -29,43 +30,55 @@ const VERBS: [Verb; 3] = [
     Verb { name: "new", takes_file: false, options: &["mode", "mx", "max-age"] },
 ];
 
-/// What `--help` shows of the verbs.
-pub const USAGES: [&str; 3] =
-    ["lint [FILE] [--format text|json]", "txt [FILE] [--domain D]", "new --mode M --mx HOST ... --max-age N"];
+/// What `--help` shows of the words.
+pub const USAGES: [&str; 4] = [
+    "healthcheck [OPTIONS]",
+    "mta-sts lint [FILE] [--format text|json]",
+    "mta-sts txt [FILE] [--domain D]",
+    "mta-sts new --mode M --mx HOST ... --max-age N",
+];
+
+/// The words so far.
+#[derive(Default)]
+enum Words {
+    #[default]
+    None,
+    Healthcheck,
+    MtaSts,
+    Verb(&'static Verb),
+}
 
 /// What of a command line is neither an option of the table nor its value.
 #[derive(Default)]
 pub struct Command {
-    is_named: bool,
-    verb: Option<&'static Verb>,
+    words: Words,
     file: Option<OsString>,
     given: Vec<(&'static str, String)>,
 }
 
 impl Command {
     pub fn take_word(&mut self, word: OsString) -> Result<(), String> {
-        match self.verb {
-            None if !self.is_named => {
-                self.is_named = word == "mta-sts";
-                self.is_named.then_some(()).ok_or_else(|| unexpected(&word))
-            }
-            None => {
-                self.verb = VERBS.iter().find(|verb| word == verb.name);
+        match self.words {
+            Words::None if word == "healthcheck" => self.words = Words::Healthcheck,
+            Words::None if word == "mta-sts" => self.words = Words::MtaSts,
+            Words::MtaSts => {
+                let verb = VERBS.iter().find(|verb| word == verb.name);
                 let fault = || format!("mta-sts: {} is not one of lint, txt, new", quoted(word.as_bytes()));
-                self.verb.map(|_| ()).ok_or_else(fault)
+                self.words = verb.map(Words::Verb).ok_or_else(fault)?;
             }
-            Some(verb) if verb.takes_file && self.file.is_none() => {
-                self.file = Some(word);
-                Ok(())
-            }
-            Some(_) => Err(unexpected(&word)),
+            Words::Verb(verb) if verb.takes_file && self.file.is_none() => self.file = Some(word),
+            _ => return Err(unexpected(&word)),
         }
+        Ok(())
     }
 
     /// The option of the verb that `argument` (`--mode`) names, without its hyphens.
     pub fn option(&self, argument: &[u8]) -> Option<&'static str> {
         let name = argument.strip_prefix(b"--")?;
-        self.verb?.options.iter().find(|option| option.as_bytes() == name).copied()
+        let Words::Verb(verb) = self.words else {
+            return None;
+        };
+        verb.options.iter().find(|option| option.as_bytes() == name).copied()
     }
 
     pub fn take_option(&mut self, name: &'static str, value: &OsStr) {
@@ -74,16 +87,21 @@ impl Command {
 
     /// Nothing more stands on the command line.
     pub fn ended(self) -> Result<Command, String> {
-        match self.verb {
-            None if self.is_named => Err("mta-sts needs one of lint, txt, new".into()),
+        match self.words {
+            Words::MtaSts => Err("mta-sts needs one of lint, txt, new".into()),
             _ => Ok(self),
         }
     }
 
     /// Checks the values of the verb's own options.
     pub fn meaning(self, mut options: Options) -> Result<Parsed, String> {
-        let Some(verb) = self.verb else {
-            return Ok(Parsed::Serve(options));
+        let verb = match self.words {
+            Words::Verb(verb) => verb,
+            Words::Healthcheck if options.port == 0 && matches!(options.host, Host::Ip(_)) => {
+                return Err("healthcheck needs a port".into());
+            }
+            Words::Healthcheck => return Ok(Parsed::CheckHealth(options)),
+            Words::None | Words::MtaSts => return Ok(Parsed::Serve(options)),
         };
         if let Some(file) = &self.file {
             filled(file.as_bytes()).map_err(|wrong| format!("FILE: \"\" {wrong}"))?;

@@ -11,6 +11,7 @@ pub(crate) mod tests;
 mod usage;
 
 use std::ffi::OsString;
+use std::fmt;
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -38,6 +39,8 @@ pub enum Parsed {
     Serve(Options),
     /// Answer a question about the policy that these options name.
     Ask(Options, Question),
+    /// Ask the server that these options would make whether it is well.
+    CheckHealth(Options),
     /// `--help`, `--version`, or a new policy: print this on standard output and exit 0.
     Print(String),
 }
@@ -48,8 +51,8 @@ pub struct Options {
     /// The file to serve; `None` is standard input.
     pub file: Option<PathBuf>,
     pub stdin_read_timeout: Duration,
-    pub host: IpAddr,
-    /// 0 lets the system pick a free one.
+    pub host: Host,
+    /// Of an address; 0 lets the system pick a free one.
     pub port: u16,
     pub max_content_bytes: u64,
     /// The only path served; `None` is any path.
@@ -57,6 +60,8 @@ pub struct Options {
     pub content_type: Option<HeaderValue>,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub compression: Compression,
+    /// How often the file is looked at; `None` is never.
+    pub reload_interval: Option<Duration>,
     pub max_connections: usize,
     pub header_timeout: Duration,
     pub idle_timeout: Duration,
@@ -68,6 +73,23 @@ pub struct Options {
     pub preset: Option<Preset>,
     pub log_level: LevelFilter,
     pub log_format: LogFormat,
+}
+
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Host {
+    Ip(IpAddr),
+    /// The path of a unix socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Host::Ip(address) => address.fmt(out),
+            Host::Unix(path) => write!(out, "unix:{}", path.display()),
+        }
+    }
 }
 
 /// Whether variants are made.
@@ -117,7 +139,7 @@ struct Given {
 impl Given {
     /// Checks the values in the order of the table.
     fn meaning(&self) -> Result<Options, String> {
-        use check::{address, field, media_type, one_of, path, whole};
+        use check::{field, host, media_type, one_of, path, whole};
         let table = Table::from_clap(&self.matches);
         let seconds = |name, text: &String| {
             let number = self.one(name, text, |text| whole(text, 1..=86400))?;
@@ -126,7 +148,7 @@ impl Given {
         Ok(Options {
             file: self.file(table.file)?,
             stdin_read_timeout: seconds("stdin-read-timeout-seconds", &table.stdin_read_timeout_seconds)?,
-            host: self.one("host", &table.host, address)?,
+            host: self.one("host", &table.host, host)?,
             port: self.one("port", &table.port, |text| whole(text, 0..=65535))? as u16,
             max_content_bytes: self
                 .one("max-content-bytes", &table.max_content_bytes, |text| whole(text, 1..=1 << 40))?,
@@ -136,6 +158,9 @@ impl Given {
             compression: self.one("compression", &table.compression, |text| {
                 one_of(text, &[("auto", Compression::Auto), ("off", Compression::Off)])
             })?,
+            reload_interval: self
+                .one("reload-interval-seconds", &table.reload_interval_seconds, |text| whole(text, 0..=86400))
+                .map(|seconds| Some(Duration::from_secs(seconds)).filter(|interval| !interval.is_zero()))?,
             max_connections: self
                 .one("max-connections", &table.max_connections, |text| whole(text, 1..=1_000_000))?
                 as usize,

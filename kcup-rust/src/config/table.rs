@@ -18,7 +18,7 @@ pub struct Table {
     #[structopt(long, env, value_name = "N", default_value = "60")]
     pub stdin_read_timeout_seconds: String,
 
-    /// IPv4 or IPv6 address to listen on; :: takes IPv4 too
+    /// address to listen on, or unix:PATH
     #[structopt(short, long, env, value_name = "ADDR", default_value = "127.0.0.1")]
     pub host: String,
 
@@ -45,6 +45,10 @@ pub struct Table {
     /// auto or off: br and gzip variants, made once
     #[structopt(long, env, value_name = "C", default_value = "auto")]
     pub compression: String,
+
+    /// look at the file so often, and load it when it changed; 0 is never
+    #[structopt(long, env, value_name = "N", default_value = "0")]
+    pub reload_interval_seconds: String,
 
     /// at this many the longest silent one makes room
     #[structopt(long, env, value_name = "N", default_value = "20000")]

@@ -116,7 +116,7 @@ pub fn quoted(bytes: &[u8]) -> String {
 pub fn help(rows: &[Row]) -> String {
     let mut text = String::from("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n");
     for usage in command::USAGES {
-        _ = writeln!(text, "       kcup mta-sts {usage}");
+        _ = writeln!(text, "       kcup {usage}");
     }
     text.push_str("\nOptions:\n");
     for row in rows {

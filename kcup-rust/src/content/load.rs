@@ -1,68 +1,158 @@
-//! Reading the content, once and whole, and the words for what can go wrong with it (K-11, K-12).
+//! Reading the content whole, and the words for what can go wrong with it (K-11, K-12, K-101). Sibling: kcup-go/content/load.go.
 
-use std::fs::{File, OpenOptions};
+mod file;
+
+use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::thread;
+use std::time::SystemTime;
 
 use bytes::Bytes;
-use rustix::buffer::spare_capacity;
-use rustix::event::{poll, PollFd, PollFlags};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-use tokio::task::spawn_blocking;
+use tokio::sync::oneshot;
 
-use super::policy;
-use crate::config::{quoted, Options, Preset};
-
-/// Room for what is read from a pipe before its size is known.
-const FIRST_ROOM: usize = 64 << 10;
+use super::{digest, policy, Content, Digest, Settings, COMPRESSED};
+use crate::config::{quoted, Compression, Options, Preset};
 
 /// Content as it was read.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct Source {
     /// Never empty.
     pub bytes: Bytes,
     /// A regular file's modification time if that is past, else the time of loading.
-    pub modified: SystemTime,
+    modified: SystemTime,
+    /// Whether it can be read only once: it is not of a regular file that was named.
+    once: bool,
 }
 
-/// Loads on a thread of its own; nothing when `stop` is ready first (K-13).
+impl Source {
+    fn new(bytes: Vec<u8>, modified: Option<SystemTime>) -> Result<Source, String> {
+        if bytes.is_empty() {
+            return Err(EMPTY.into());
+        }
+        let now = SystemTime::now();
+        let (time, once) = (modified.map_or(now, |modified| modified.min(now)), modified.is_none());
+        Ok(Source { bytes: bytes.into(), modified: time, once })
+    }
+
+    pub fn digest(&self) -> Digest {
+        digest(&self.bytes)
+    }
+}
+
+const EMPTY: &str = "it is empty";
+
+/// Loads; nothing when `stop` is ready first (K-13).
 pub async fn load_unless(
     stop: impl Future<Output = ()>,
     options: &Arc<Options>,
-) -> Result<Option<Loaded>, String> {
+) -> Result<Option<Content>, String> {
     let options = options.clone();
     tokio::select! {
-        loaded = spawn_blocking(move || load(&options)) => loaded.expect("loading does not panic").map(Some),
+        loaded = apart(move || load(&options)) => loaded.map(Some),
         () = stop => Ok(None),
     }
 }
 
-/// Reads the content, and makes of it what the preset asks for. Blocks as `read` does.
+/// Does what blocks on a thread of its own, which has ended when there is a result: a thread that stays would stay outside
+/// the sandbox.
+pub async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let (running, ended) = oneshot::channel::<()>();
+    let thread = thread::Builder::new().name("loader".into()).spawn(move || {
+        let _running = running;
+        work()
+    });
+    let thread = thread.map_err(|error| format!("cannot start a thread: {}", worded(&error)))?;
+    // Nothing is ever sent.
+    let _ = ended.await;
+    thread.join().expect("loading does not panic")
+}
+
+/// Reads the content, and makes of it what is served. Blocks as `read` does.
 ///
 /// An error is the line, or are the lines, of K-11, K-12 or K-92 without `kcup: ` before them.
-pub fn load(options: &Options) -> Result<Loaded, String> {
-    let loaded = read(options)?;
-    match options.preset {
-        None => Ok(loaded),
+pub fn load(options: &Options) -> Result<Content, String> {
+    make(read(options)?, options)
+}
+
+/// Makes what is served of what was read. An error has a line for each finding (K-92).
+pub fn make(source: Source, options: &Options) -> Result<Content, String> {
+    let Source { bytes, modified, once } = source;
+    let settings = Settings::from(options);
+    let content = match options.preset {
+        None => Content::new(bytes, modified, &settings),
         Some(Preset::MtaSts) => {
-            Ok(Loaded { bytes: policy::publish(&loaded.bytes, &origin(options))?, ..loaded })
+            let served = policy::publish(&bytes, &origin(options))?;
+            Content { read: digest(&bytes), ..Content::new(served, modified, &settings) }
         }
-    }
+    };
+    Ok(Content { once, ..content })
 }
 
 /// Reads the file or standard input to its end. Blocks, but no longer than `stdin_read_timeout` where the source is not a
 /// regular file.
 ///
 /// An error is K-11's or K-12's line without `kcup: ` before it.
-pub(super) fn read(options: &Options) -> Result<Loaded, String> {
-    read_whole(options).map_err(|reason| format!("cannot read content from {}: {reason}", origin(options)))
+pub(super) fn read(options: &Options) -> Result<Source, String> {
+    read_whole(options).map_err(|reason| unreadable(options, &reason))
+}
+
+fn read_whole(options: &Options) -> Result<Source, String> {
+    let Some(path) = &options.file else {
+        let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(|error| worded(&error))?;
+        return Source::new(file::stream(&File::from(stdin), options)?, None);
+    };
+    let metadata = path.metadata().map_err(|error| worded(&error))?;
+    if metadata.is_dir() || metadata.is_file() {
+        return regular(path, options, u64::MAX);
+    }
+    let fifo = file::open(path).map_err(|error| worded(&error))?;
+    Source::new(file::stream(&fifo, options)?, None)
+}
+
+/// Reads the file once more, for a reload (K-101). `once` is whether that is in vain; `room` is how many bytes of memory
+/// can be had (K-104).
+pub fn again(options: &Options, once: bool, room: u64) -> Result<Source, String> {
+    let source = named(options, once).and_then(|path| regular(path, options, room));
+    source.map_err(|reason| unreadable(options, &reason))
+}
+
+/// The digest of what [`again`] would read, which takes no memory.
+pub fn look(options: &Options, once: bool) -> Result<Digest, String> {
+    let digest = named(options, once).and_then(|path| {
+        let most = options.max_content_bytes;
+        let (digest, _) = file::steady(path, |file, size| file::digest(file, size, most))?;
+        digest.ok_or_else(|| EMPTY.into())
+    });
+    digest.map_err(|reason| unreadable(options, &reason))
+}
+
+fn named(options: &Options, once: bool) -> Result<&Path, String> {
+    options.file.as_deref().filter(|_| !once).ok_or_else(|| "it can be read only once".into())
+}
+
+fn regular(path: &Path, options: &Options, room: u64) -> Result<Source, String> {
+    let (bytes, modified) = file::steady(path, |file, size| {
+        let has_room = |bytes| needed(bytes, options) <= room;
+        file::read_all(file, Some(size), options.max_content_bytes, || Ok(()), has_room)
+    })?;
+    Source::new(bytes, Some(modified))
+}
+
+/// What content takes with the variants that it may have, which are no larger.
+fn needed(bytes: u64, options: &Options) -> u64 {
+    let has_variants = options.compression == Compression::Auto && bytes <= *COMPRESSED.end() as u64 + 1;
+    bytes * if has_variants { 3 } else { 1 }
+}
+
+fn unreadable(options: &Options, reason: &str) -> String {
+    format!("cannot read content from {}: {reason}", origin(options))
 }
 
 /// Where content comes from, as errors call it.
@@ -71,103 +161,6 @@ pub(super) fn origin(options: &Options) -> String {
         Some(file) => quoted(file.as_os_str().as_bytes()),
         None => "standard input".into(),
     }
-}
-
-fn read_whole(options: &Options) -> Result<Loaded, String> {
-    let source = Source::open(options.file.as_deref()).map_err(|error| worded(&error))?;
-    let bytes = source.read(options)?;
-    if bytes.is_empty() {
-        return Err("it is empty".into());
-    }
-    let now = SystemTime::now();
-    Ok(Loaded { modified: source.modified.map_or(now, |modified| modified.min(now)), bytes: bytes.into() })
-}
-
-struct Source {
-    from: File,
-    /// Of a regular file that was named.
-    modified: Option<SystemTime>,
-    /// What a regular file says of its size: a hint, since those of /proc say 0.
-    size: Option<u64>,
-}
-
-impl Source {
-    fn open(file: Option<&Path>) -> io::Result<Source> {
-        let from = match file {
-            // Without waiting for a FIFO's writer: `wait` does that, and gives up in time.
-            Some(file) => {
-                OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(file)?
-            }
-            None => File::from(io::stdin().as_fd().try_clone_to_owned()?),
-        };
-        let metadata = from.metadata()?;
-        if metadata.is_dir() {
-            return Err(Errno::ISDIR.into());
-        }
-        let regular = metadata.is_file();
-        Ok(Source {
-            from,
-            modified: metadata.modified().ok().filter(|_| regular && file.is_some()),
-            size: regular.then_some(metadata.len()),
-        })
-    }
-
-    fn read(&self, options: &Options) -> Result<Vec<u8>, String> {
-        let most = options.max_content_bytes;
-        let too_large = || format!("it is larger than {most} bytes (raise --max-content-bytes)");
-        if self.size.is_some_and(|size| size > most) {
-            return Err(too_large());
-        }
-        let started = Instant::now();
-        let mut bytes = Vec::new();
-        // One more than the size, so that the end is seen without growing.
-        make_room(&mut bytes, self.size.map_or(FIRST_ROOM, |size| size as usize + 1))?;
-        loop {
-            if self.size.is_none() {
-                self.wait(started, options.stdin_read_timeout)?;
-            }
-            match rustix::io::read(&self.from, spare_capacity(&mut bytes)) {
-                Ok(0) => break,
-                Ok(_) if bytes.len() as u64 > most => return Err(too_large()),
-                Ok(_) if bytes.len() == bytes.capacity() => {
-                    let more = bytes.len();
-                    make_room(&mut bytes, more)?;
-                }
-                Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(error) => return Err(worded(&error.into())),
-            }
-        }
-        // With room to spare `Bytes` counts references in one way only, and so without a branch for each clone.
-        bytes.shrink_to(bytes.len() + 1);
-        Ok(bytes)
-    }
-
-    /// Until there is something to read, or the end; but no longer than `limit` after `started`.
-    fn wait(&self, started: Instant, limit: Duration) -> Result<(), String> {
-        loop {
-            let left = limit.saturating_sub(started.elapsed());
-            let ready = match left.try_into() {
-                Ok(left) => poll(&mut [PollFd::new(&self.from, PollFlags::IN)], Some(&left)),
-                Err(_) => Err(Errno::INVAL),
-            };
-            match ready {
-                _ if left.is_zero() => {
-                    let seconds = limit.as_secs();
-                    return Err(format!(
-                        "not at its end after {seconds} seconds (raise --stdin-read-timeout-seconds)"
-                    ));
-                }
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(error) => return Err(worded(&error.into())),
-            }
-        }
-    }
-}
-
-/// Content may be larger than what memory there is, which is not worth an abort.
-fn make_room(bytes: &mut Vec<u8>, more: usize) -> Result<(), String> {
-    bytes.try_reserve(more).map_err(|_| "there is not enough memory for it".into())
 }
 
 fn worded(error: &io::Error) -> String {

@@ -14,13 +14,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue, VARY};
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 
 use crate::config::{Compression, Options};
 use render::Common;
 
-pub use load::{load, load_unless, Loaded};
+pub use load::{again, apart, load, load_unless, look, make, Source};
 pub use render::Block;
+
+/// A SHA-256.
+pub type Digest = [u8; 32];
 
 /// The lengths of content that has variants: a rule that does not depend on the compressor, so that the twins agree (K-45).
 const COMPRESSED: RangeInclusive<usize> = 1024..=1_048_576;
@@ -61,6 +64,10 @@ pub struct Content {
     pub modified: i64,
     /// Likewise, when it was loaded.
     pub loaded: i64,
+    /// Of the bytes as they were read, which are not those that are served where a preset changes them.
+    pub read: Digest,
+    /// Whether it came from where it can be read only once.
+    pub once: bool,
     /// The only path served; `None` is any path.
     pub path: Option<String>,
 }
@@ -86,7 +93,7 @@ pub struct Part {
 }
 
 impl Content {
-    /// Hashes, classifies, compresses and renders `bytes`, which must not be empty.
+    /// Hashes, classifies, compresses and renders `bytes`, which must not be empty, and were read as they are.
     pub fn new(bytes: Bytes, last_modified: SystemTime, settings: &Settings) -> Content {
         let media_type = || {
             let utf8 = std::str::from_utf8(&bytes).is_ok();
@@ -101,7 +108,8 @@ impl Content {
             modified: seconds(last_modified),
             vary_and_headers: vary_and_headers(has_variants, &settings.headers),
         };
-        let digits = digits(&bytes);
+        let read = digest(&bytes);
+        let digits: String = read[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         let variant = |coding: &str, body: Vec<u8>| {
             let tag = format!("W/\"{digits}-{coding}\"");
             Representation::new(body.into(), Some(coding), tag, &common)
@@ -116,6 +124,8 @@ impl Content {
             gzip,
             modified: common.modified,
             loaded: seconds(SystemTime::now()),
+            read,
+            once: false,
             path: settings.path.clone(),
         }
     }
@@ -139,9 +149,8 @@ impl Representation {
     }
 }
 
-/// Of the SHA-256 the first 32 hexadecimal digits.
-fn digits(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+pub fn digest(bytes: &[u8]) -> Digest {
+    <Sha256 as sha2::Digest>::digest(bytes).into()
 }
 
 /// `vary`, ours and that of `--header` behind it, then the other fields of `--header`.

@@ -1,8 +1,10 @@
-//! Owns: what surrounds the server: diagnostics, signals.
+//! Owns: what surrounds the server: diagnostics, signals, reloads, the health check, the service manager.
 //! Must not: be needed for serving.
 //! Sibling: kcup-go/ops/ops.go
 
+pub mod health;
 pub mod log;
+pub mod notify;
 pub mod reload;
 pub mod signals;
 pub mod stream;

@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT. Sibling: kcup-go/ops/signals.go.
+//! SIGTERM, SIGINT and SIGHUP. Sibling: kcup-go/ops/signals.go.
 
 use std::io;
 
@@ -11,8 +11,9 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Call it inside a tokio runtime.
+    /// Call it inside a tokio runtime. From now on SIGHUP does not end the process either.
     pub fn new() -> io::Result<Stop> {
+        let _ = hangups()?;
         Ok(Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
@@ -23,4 +24,9 @@ impl Stop {
             _ = self.interrupt.recv() => (),
         }
     }
+}
+
+/// The SIGHUPs that come from now on; several that nobody has waited for are one.
+pub fn hangups() -> io::Result<Signal> {
+    signal(SignalKind::hangup())
 }

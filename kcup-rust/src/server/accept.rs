@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
-use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::Sender;
 use std::sync::Arc;
@@ -28,16 +27,20 @@ pub struct Post {
     pub status: Arc<Status>,
 }
 
+// A worker that has ended has drained, or failed and said so.
 impl Post {
     pub fn send(&self, mail: Mail) {
-        // A worker that has ended has drained, or failed and said so.
         let _ = self.mail.send(mail);
+        self.wake();
+    }
+
+    fn wake(&self) {
         let _ = self.waker.wake();
     }
 }
 
 pub struct Acceptor {
-    listener: AsyncFd<TcpListener>,
+    listener: AsyncFd<OwnedFd>,
     posts: Vec<Post>,
     room: Arc<Room>,
     max_connections: usize,
@@ -47,12 +50,12 @@ pub struct Acceptor {
 impl Acceptor {
     /// Call it inside a tokio runtime.
     pub fn new(
-        listener: TcpListener,
+        listener: OwnedFd,
         posts: Vec<Post>,
         room: Arc<Room>,
         max_connections: usize,
     ) -> io::Result<Acceptor> {
-        // SAFETY: a `TcpListener` keeps its descriptor, the same one, until it is dropped.
+        // SAFETY: an `OwnedFd` keeps its descriptor, the same one, until it is dropped.
         let listener = unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }?;
         Ok(Acceptor { listener, posts, room, max_connections, complained: Cell::new(None) })
     }
@@ -96,6 +99,11 @@ impl Acceptor {
     pub fn close(self) -> impl Fn() -> usize {
         self.tell_all(|| Mail::Last);
         move || open(&self.posts)
+    }
+
+    /// Has every worker look at what has changed.
+    pub fn wake_all(&self) {
+        self.posts.iter().for_each(Post::wake);
     }
 
     /// Waits until one more connection may be open: at the limit the one that has been silent longest goes (SPEC K-84).
@@ -150,7 +158,7 @@ impl Acceptor {
     }
 }
 
-fn is_waiting(listener: &TcpListener) -> bool {
+fn is_waiting(listener: &OwnedFd) -> bool {
     let mut ready = [PollFd::new(listener, PollFlags::IN)];
     poll(&mut ready, Some(&Timespec::default())) == Ok(1)
 }
@@ -159,6 +167,6 @@ fn open(posts: &[Post]) -> usize {
     posts.iter().map(|post| post.status.connections()).sum()
 }
 
-fn accept(listener: &TcpListener) -> io::Result<OwnedFd> {
+fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?)
 }

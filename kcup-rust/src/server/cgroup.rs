@@ -1,39 +1,116 @@
 //! What the cgroups of this process, of version 1 or 2, allow it. Sibling: kcup-go/server/cgroup.go.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Component, Path};
 
-/// The memory limit, in bytes.
-pub fn memory_limit() -> Option<u64> {
-    smallest(Path::new("/sys/fs/cgroup"), Path::new("/proc/self/cgroup"))
+/// Larger than any of these files, which are read with one call.
+const LONGEST_FILE: usize = 16384;
+
+/// The names of a cgroup's files, and of what of its usage the kernel takes back when memory is short.
+struct Version {
+    limit: &'static str,
+    usage: &'static str,
+    reclaimable: [&'static str; 2],
 }
 
-/// The smallest limit of the cgroup that `membership` names and of those above it. In a container the names are those
-/// of the host, and only the root is there.
-fn smallest(root: &Path, membership: &Path) -> Option<u64> {
-    let membership = fs::read_to_string(membership).ok()?;
-    let limits = membership.lines().flat_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
-        let (hierarchy, file) = match controllers.split(',').any(|name| name == "memory") {
-            true => (root.join("memory"), "memory.limit_in_bytes"),
-            false if controllers.is_empty() => (root.to_owned(), "memory.max"),
-            false => return Vec::new(),
-        };
-        limits_of(&hierarchy, Path::new(path), file)
-    });
-    // Version 1 writes "no limit" as a number near the largest, version 2 as a word.
-    limits.filter(|limit| *limit < 1 << 60).min()
+// Without "total_" these would be of this cgroup alone, and the usage is that of those below it too.
+const V1: Version = Version {
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    reclaimable: ["total_inactive_file", "total_active_file"],
+};
+const V2: Version =
+    Version { limit: "memory.max", usage: "memory.current", reclaimable: ["inactive_file", "active_file"] };
+
+/// The cgroups that limit our memory.
+#[derive(Debug, Default)]
+pub struct Memory(Vec<Group>);
+
+/// A cgroup with a limit. Its files are held open, since the sandbox lets nothing be opened later.
+#[derive(Debug)]
+struct Group {
+    limit: File,
+    usage: Option<File>,
+    stat: Option<File>,
+    reclaimable: [&'static str; 2],
 }
 
-fn limits_of(hierarchy: &Path, group: &Path, file: &str) -> Vec<u64> {
+impl Memory {
+    /// Finds them. What cannot be read limits nothing.
+    pub fn open() -> Memory {
+        Memory::find(Path::new("/sys/fs/cgroup"), Path::new("/proc/self/cgroup")).unwrap_or_default()
+    }
+
+    /// The cgroup that `membership` names and those above it. In a container the names are those of the host, and only the
+    /// root is there.
+    fn find(root: &Path, membership: &Path) -> io::Result<Memory> {
+        let membership = fs::read_to_string(membership)?;
+        let groups = membership.lines().flat_map(|line| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let (controllers, path) = (parts.next().unwrap_or(""), Path::new(parts.next().unwrap_or("")));
+            match controllers.split(',').any(|name| name == "memory") {
+                true => limited(&root.join("memory"), path, &V1),
+                false if controllers.is_empty() => limited(root, path, &V2),
+                false => Vec::new(),
+            }
+        });
+        Ok(Memory(groups.collect()))
+    }
+
+    /// The smallest limit, in bytes.
+    pub fn limit(&self) -> Option<u64> {
+        self.0.iter().filter_map(|group| number(&group.limit)).min()
+    }
+
+    /// How many bytes more may be used, as far as is known.
+    pub fn room(&self) -> u64 {
+        self.0.iter().filter_map(Group::room).min().unwrap_or(u64::MAX)
+    }
+}
+
+impl Group {
+    fn open(directory: &Path, version: &Version) -> io::Result<Group> {
+        let open = |name| File::open(directory.join(name));
+        Ok(Group {
+            limit: open(version.limit)?,
+            usage: open(version.usage).ok(),
+            stat: open("memory.stat").ok(),
+            reclaimable: version.reclaimable,
+        })
+    }
+
+    fn room(&self) -> Option<u64> {
+        let (limit, used) = (number(&self.limit)?, number(self.usage.as_ref()?)?);
+        let stat = read(self.stat.as_ref()?)?;
+        let lines = stat.lines().filter_map(|line| line.split_once(' '));
+        let reclaimable = lines.filter(|(name, _)| self.reclaimable.contains(name));
+        let reclaimable: u64 = reclaimable.filter_map(|(_, bytes)| bytes.parse::<u64>().ok()).sum();
+        Some(limit.saturating_sub(used.saturating_sub(reclaimable)))
+    }
+}
+
+/// Those of `group` and the ones above it that have a limit.
+fn limited(hierarchy: &Path, group: &Path, version: &Version) -> Vec<Group> {
     let inside = group.components().all(|part| part != Component::ParentDir);
     let groups = group.ancestors().filter(|_| inside);
-    let read = |group: &Path| {
-        let group = group.strip_prefix("/").unwrap_or(group);
-        fs::read_to_string(hierarchy.join(group).join(file)).ok()?.trim().parse().ok()
-    };
-    groups.filter_map(read).collect()
+    let open = |group: &Path| Group::open(&hierarchy.join(group.strip_prefix("/").unwrap_or(group)), version);
+    let groups = groups.filter_map(|group| open(group).ok());
+    // Version 1 writes "no limit" as a number near the largest, version 2 as a word.
+    groups.filter(|group| number(&group.limit).is_some_and(|limit| limit < 1 << 60)).collect()
+}
+
+fn number(file: &File) -> Option<u64> {
+    read(file)?.trim().parse().ok()
+}
+
+/// From its beginning: such a file is written anew each time.
+fn read(file: &File) -> Option<String> {
+    let mut bytes = vec![0; LONGEST_FILE];
+    let length = file.read_at(&mut bytes, 0).ok()?;
+    bytes.truncate(length);
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -41,21 +118,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_read_from_both_versions_of_cgroups() {
+    fn limits_and_what_is_left_of_them_are_read_from_both_versions_of_cgroups() {
         let root = std::env::temp_dir().join(format!("kcup-envelope-{}", std::process::id()));
-        let group = root.join("memory/outer/inner");
-        fs::create_dir_all(&group).unwrap();
-        fs::write(group.join("memory.limit_in_bytes"), "9223372036854771712\n").unwrap();
-        fs::write(root.join("memory/outer/memory.limit_in_bytes"), "104857600\n").unwrap();
+        let (outer, inner) = (root.join("memory/outer"), root.join("memory/outer/inner"));
+        fs::create_dir_all(&inner).unwrap();
+        for (group, limit) in [(&inner, "9223372036854771712\n"), (&outer, "104857600\n")] {
+            fs::write(group.join("memory.limit_in_bytes"), limit).unwrap();
+            fs::write(group.join("memory.usage_in_bytes"), "4857600\n").unwrap();
+            let stat = "inactive_file 9\ntotal_cache 9\ntotal_inactive_file 50000\ntotal_active_file 7600\n";
+            fs::write(group.join("memory.stat"), stat).unwrap();
+        }
         fs::write(root.join("memory.max"), "max\n").unwrap();
+        fs::write(root.join("memory.current"), "6000000\n").unwrap();
+        fs::write(root.join("memory.stat"), "anon 5\ninactive_file 1000000\nactive_file 500000\n").unwrap();
         let of = |membership: &str| {
             fs::write(root.join("membership"), membership).unwrap();
-            smallest(&root, &root.join("membership"))
+            let memory = Memory::find(&root, &root.join("membership")).unwrap();
+            (memory.limit(), memory.room())
         };
-        assert_eq!(of("4:memory:/outer/inner\n1:cpu:/x\n"), Some(104_857_600));
-        assert_eq!(of("0::/\n"), None);
+        assert_eq!(of("4:memory:/outer/inner\n1:cpu:/x\n"), (Some(104_857_600), 100_057_600));
+        assert_eq!(of("0::/\n"), (None, u64::MAX));
         fs::write(root.join("memory.max"), "5000000\n").unwrap();
-        assert_eq!(of("0::/not/visible/here\n"), Some(5_000_000));
+        assert_eq!(of("0::/not/visible/here\n"), (Some(5_000_000), 500_000));
+        assert_eq!(of("4:memory:/outer\n0::/\n"), (Some(5_000_000), 500_000));
         fs::remove_dir_all(root).unwrap();
     }
 }

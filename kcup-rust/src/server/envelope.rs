@@ -1,7 +1,7 @@
 //! How much this process may hold, decided once from its cgroup's memory limit, so that the answer to too many peers is
 //! never the kernel's OOM killer. Sibling: kcup-go/server/envelope.go.
 
-use super::cgroup::memory_limit;
+use super::cgroup::Memory;
 
 /// What one silent connection costs, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
 /// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0004.
@@ -37,13 +37,13 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Reads the limits, after raising the soft one on descriptors to the hard one.
-    pub fn read() -> Surroundings {
+    pub fn read(memory: &Memory) -> Surroundings {
         use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
         let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
         let raised = Rlimit { current: maximum, maximum };
         // Where this is not allowed the soft limit is what counts.
         let _ = setrlimit(Resource::Nofile, raised);
-        Surroundings { memory: memory_limit(), descriptors: getrlimit(Resource::Nofile).current }
+        Surroundings { memory: memory.limit(), descriptors: getrlimit(Resource::Nofile).current }
     }
 }
 

@@ -1,48 +1,81 @@
 //! The listening socket. Sibling: kcup-go/server/listen.go.
 
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::unix;
+use crate::config::Host;
+
 /// More than the kernel's default of `net.core.somaxconn`, which caps it.
-const BACKLOG: i32 = 65535;
+pub const BACKLOG: i32 = 65535;
 
 /// The send buffer of each connection. Measured at 1 MiB of content: faster and steadier than the kernel's growing
 /// one, and it bounds what slow readers cost. The kernel doubles it for its own bookkeeping. See docs/adr/0004.
 const SEND_BUFFER: usize = 256 * 1024;
 
-/// Binds and listens, and gives the URL that it listens on. Port 0 picks a free one. The error is SPEC K-16's line.
-pub fn listen(host: IpAddr, port: u16) -> Result<(TcpListener, String), String> {
-    let address = SocketAddr::new(host, port);
-    let bound = bind(address).and_then(|listener| {
-        let url = format!("http://{}/", listener.local_addr()?);
-        Ok((listener, url))
-    });
-    bound.map_err(|error| format!("cannot listen on {address}: {}", reason(&error)))
+/// A socket that listens, of TCP or unix.
+#[derive(Debug)]
+pub struct Listener {
+    pub socket: OwnedFd,
+    /// What it is called in the line of SPEC K-15.
+    pub name: String,
 }
 
-fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+impl Listener {
+    /// Binds and listens. Port 0 picks a free one. The error is SPEC K-16's line.
+    pub fn bind(host: &Host, port: u16) -> Result<Listener, String> {
+        let (bound, asked) = match host {
+            Host::Ip(ip) => (bind(*ip, port), SocketAddr::new(*ip, port).to_string()),
+            Host::Unix(path) => (unix::bind(path), host.to_string()),
+        };
+        let listener = bound.and_then(Listener::named);
+        listener.map_err(|error| format!("cannot listen on {asked}: {}", reason(&error)))
+    }
+
+    /// `socket` with its name, whoever bound it.
+    pub fn named(socket: Socket) -> io::Result<Listener> {
+        let address = socket.local_addr()?;
+        let name = match address.as_socket() {
+            Some(address) => format!("http://{address}/"),
+            None => unix::name(&address),
+        };
+        Ok(Listener { socket: socket.into(), name })
+    }
+}
+
+/// What kcup asks of a socket that listens to TCP. Accepted sockets inherit both.
+pub fn set_options(socket: &Socket) -> io::Result<()> {
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.set_tcp_nodelay(true)
+}
+
+fn bind(ip: IpAddr, port: u16) -> io::Result<Socket> {
+    let address = SocketAddr::new(ip, port);
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
         socket.set_only_v6(false)?;
     }
     socket.set_reuse_address(true)?;
-    // Accepted sockets inherit both.
-    socket.set_send_buffer_size(SEND_BUFFER)?;
-    socket.set_tcp_nodelay(true)?;
+    set_options(&socket)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
-/// Worded here, since every C library words them differently.
-fn reason(error: &io::Error) -> String {
+/// What went wrong with a socket. Worded here, since every C library words it differently.
+pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::AddrInUse => "address already in use".into(),
         ErrorKind::AddrNotAvailable => "address not available".into(),
         ErrorKind::PermissionDenied => "permission denied".into(),
-        _ => error.to_string().to_lowercase(),
+        _ => {
+            let text = error.to_string().to_lowercase();
+            let (reason, _) = text.split_once(" (os error").unwrap_or((&text, ""));
+            reason.into()
+        }
     }
 }

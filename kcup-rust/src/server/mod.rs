@@ -11,13 +11,14 @@ mod envelope;
 pub mod guard;
 mod listen;
 mod outgoing;
+mod passed;
 mod phases;
 mod status;
 mod sys;
+mod unix;
 mod worker;
 
 use std::future::Future;
-use std::net::TcpListener;
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::thread;
@@ -27,6 +28,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 
 use accept::{Acceptor, Post};
+use cgroup::Memory;
 use clock::Clock;
 use envelope::{Envelope, Surroundings};
 use phases::{Tick, TICKS};
@@ -36,13 +38,18 @@ use worker::{Limits, Worker};
 use crate::config::Options;
 use crate::content::Content;
 
-pub use listen::listen;
+pub use listen::{reason, Listener};
+pub use passed::passed;
 
-/// The content that is served; stored into, it is served from the next request on.
-pub type Served = Arc<ArcSwap<Content>>;
+/// The content that is served.
+type Served = Arc<ArcSwap<Content>>;
 
 pub struct Server {
     acceptor: Acceptor,
+    content: Served,
+    memory: Memory,
+    /// What the workers' threads will run. A worker is made there: a codec cannot move to another thread.
+    work: Vec<Box<dyn FnOnce() + Send>>,
     /// Each worker holds a sender and sends nothing: it closes when the last of them has ended.
     workers: mpsc::Receiver<()>,
     shutdown_timeout: Duration,
@@ -67,40 +74,63 @@ impl Ending {
 }
 
 impl Server {
-    /// Starts the workers. Call it inside a tokio runtime.
-    pub fn start(listener: TcpListener, options: &Options, content: &Served) -> Result<Server, String> {
-        let room = Arc::new(Room::default());
-        let (running, workers) = mpsc::channel(1);
-        let surroundings = Surroundings::read();
+    /// Opens all that serving needs, and starts no thread yet. Call it inside a tokio runtime.
+    pub fn new(listener: Listener, options: &Options, content: Content) -> Result<Server, String> {
+        let memory = Memory::open();
+        let surroundings = Surroundings::read(&memory);
         let wanted = options.max_connections;
-        let envelope = Envelope::new(wanted, options.threads, content.load().size(), surroundings);
+        let envelope = Envelope::new(wanted, options.threads, content.size(), surroundings);
         envelope.log(wanted);
         let limits = limits(options, envelope);
+        let content = Served::new(ArcSwap::from_pointee(content));
+        let room = Arc::new(Room::default());
+        let (running, workers) = mpsc::channel(1);
         let start = Instant::now();
-        let mut posts = Vec::new();
-        for number in 0..options.threads {
+        let (mut posts, mut work) = (Vec::new(), Vec::new());
+        for _ in 0..options.threads {
             let status = Arc::new(Status::new(room.clone()));
             let (mail, mailbox) = channel();
             let (poll, waker) = worker::poll().map_err(|error| format!("cannot start a worker: {error}"))?;
             posts.push(Post { mail, waker, status: status.clone() });
-            let clock = Clock::new(start);
-            let content = content.clone();
-            let running = running.clone();
-            thread::Builder::new()
-                .name(format!("worker-{number}"))
-                .spawn(move || {
-                    let _running = running;
-                    // Made on its own thread: a codec cannot move to another.
-                    let worker = Worker::new(poll, mailbox, status, content, limits, clock);
-                    if let Err(error) = worker.run() {
-                        log::error!("a worker ended: {error}");
-                    }
-                })
-                .map_err(|error| format!("cannot start a worker: {error}"))?;
+            let (content, running) = (content.clone(), running.clone());
+            let run: Box<dyn FnOnce() + Send> = Box::new(move || {
+                let _running = running;
+                let worker = Worker::new(poll, mailbox, status, content, limits, Clock::new(start));
+                if let Err(error) = worker.run() {
+                    log::error!("a worker ended: {error}");
+                }
+            });
+            work.push(run);
         }
-        let acceptor = Acceptor::new(listener, posts, room, envelope.max_connections)
+        let acceptor = Acceptor::new(listener.socket, posts, room, envelope.max_connections)
             .map_err(|error| format!("cannot watch the listener: {error}"))?;
-        Ok(Server { acceptor, workers, shutdown_timeout: options.shutdown_timeout })
+        Ok(Server { acceptor, content, memory, work, workers, shutdown_timeout: options.shutdown_timeout })
+    }
+
+    /// Starts the workers.
+    pub fn start(&mut self) -> Result<(), String> {
+        for (number, work) in self.work.drain(..).enumerate() {
+            let thread = thread::Builder::new().name(format!("worker-{number}"));
+            thread.spawn(work).map_err(|error| format!("cannot start a worker: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// What is served.
+    pub fn content(&self) -> Arc<Content> {
+        self.content.load_full()
+    }
+
+    /// Serves other content from the next request on.
+    pub fn replace(&self, content: Content) {
+        self.content.store(Arc::new(content));
+        // A worker that sleeps would keep the old content in memory.
+        self.acceptor.wake_all();
+    }
+
+    /// How many bytes more the memory limits allow, as far as is known.
+    pub fn room(&self) -> u64 {
+        self.memory.room()
     }
 
     /// Serves until `stop` is ready.

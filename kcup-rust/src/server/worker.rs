@@ -180,6 +180,7 @@ impl Worker {
     }
 
     fn accept(&mut self, socket: OwnedFd) {
+        // One of a unix listener is used in the same way.
         let mut socket = TcpStream::from_std(socket.into());
         let entry = self.connections.vacant_entry();
         let key = entry.key();

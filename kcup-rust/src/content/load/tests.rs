@@ -2,6 +2,7 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use super::*;
 
@@ -44,9 +45,9 @@ fn a_file_is_read_whole_with_its_time() {
     fs::write(&path, &bytes).unwrap();
     let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
     File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
-    let loaded = load(&options(&["-f", &path])).unwrap();
-    assert!(loaded.bytes == bytes);
-    assert_eq!(loaded.modified, then);
+    let content = load(&options(&["-f", &path])).unwrap();
+    assert!(content.identity.body == bytes);
+    assert_eq!(content.modified, 1_000_000);
 }
 
 #[test]
@@ -56,13 +57,13 @@ fn a_time_to_come_is_the_time_of_loading() {
     fs::write(&path, "x").unwrap();
     let then = SystemTime::now() + Duration::from_secs(1000);
     File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
-    assert!(load(&options(&["-f", &path])).unwrap().modified <= SystemTime::now());
+    assert!(read(&options(&["-f", &path])).unwrap().modified <= SystemTime::now());
 }
 
 #[test]
 fn files_that_say_nothing_of_their_size_are_read_too() {
-    let loaded = load(&options(&["-f", "/proc/self/status"])).unwrap();
-    assert!(loaded.bytes.starts_with(b"Name:"));
+    let source = read(&options(&["-f", "/proc/self/status"])).unwrap();
+    assert!(source.bytes.starts_with(b"Name:") && !source.once);
 }
 
 #[test]
@@ -100,7 +101,8 @@ fn a_fifo_is_read_to_its_end_however_late_its_writer_comes() {
     let bytes = vec![7; 200_000];
     writer.write_all(&bytes).unwrap();
     drop(writer);
-    assert!(reader.join().unwrap().unwrap().bytes == bytes);
+    let content = reader.join().unwrap().unwrap();
+    assert!(content.identity.body == bytes && content.once);
 }
 
 #[test]
@@ -119,4 +121,69 @@ fn a_fifo_without_an_end_is_given_up_in_time() {
         assert!(fault.ends_with(why), "{fault}");
         assert!((1000..2000).contains(&started.elapsed().as_millis()));
     }
+}
+
+#[test]
+fn a_reload_reads_regular_files_alone() {
+    let scratch = Scratch::new("again");
+    let (path, fifo) = (scratch.path("x"), scratch.fifo());
+    fs::write(&path, "12345").unwrap();
+    let says = |path: &str, why: &str| format!("cannot read content from \"{path}\": {why}");
+    let of = |path: &str, once| again(&options(&["-f", path]), once, u64::MAX).map(|source| source.bytes);
+    assert_eq!(of(&path, false).unwrap(), "12345");
+    assert_eq!(of(&path, true), Err(says(&path, "it can be read only once")));
+    assert_eq!(of(&fifo, false), Err(says(&fifo, "it is not a regular file")));
+    let fault = again(&options(&[]), true, u64::MAX).unwrap_err();
+    assert_eq!(fault, "cannot read content from standard input: it can be read only once");
+}
+
+#[test]
+fn a_look_sees_what_a_read_would() {
+    let scratch = Scratch::new("look");
+    let path = scratch.path("x");
+    let options = options(&["-f", &path, "--max-content-bytes=100000"]);
+    for length in [1, 65536, 100_000] {
+        fs::write(&path, vec![7; length]).unwrap();
+        assert_eq!(look(&options, false).unwrap(), again(&options, false, u64::MAX).unwrap().digest());
+    }
+    for length in [0, 100_001] {
+        fs::write(&path, vec![7; length]).unwrap();
+        assert_eq!(look(&options, false).unwrap_err(), again(&options, false, u64::MAX).unwrap_err());
+    }
+    fs::remove_file(&path).unwrap();
+    assert_eq!(look(&options, false).unwrap_err(), again(&options, false, u64::MAX).unwrap_err());
+}
+
+#[test]
+fn what_there_is_no_room_for_is_not_read() {
+    let scratch = Scratch::new("room");
+    let path = scratch.path("x");
+    fs::write(&path, vec![b'x'; 100_000]).unwrap();
+    let short = format!("cannot read content from \"{path}\": there is not enough memory for it");
+    for (compression, least) in [("off", 100_001), ("auto", 300_003)] {
+        let options = options(&["-f", &path, "--compression", compression]);
+        assert_eq!(again(&options, false, least - 1).unwrap_err(), short);
+        assert!(again(&options, false, least).is_ok());
+    }
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_read_again() {
+    let scratch = Scratch::new("steady");
+    let path = scratch.path("x");
+    fs::write(&path, "x").unwrap();
+    let read_beside = |changes: usize| {
+        let reads = std::cell::Cell::new(0);
+        let steady = file::steady(path.as_ref(), |_, size| {
+            reads.set(reads.get() + 1);
+            if reads.get() <= changes {
+                File::options().append(true).open(&path).unwrap().write_all(b"y").unwrap();
+            }
+            Ok(size)
+        });
+        (steady.map(|(size, _)| size), reads.get())
+    };
+    assert_eq!(read_beside(0), (Ok(1), 1));
+    assert_eq!(read_beside(2), (Ok(3), 3));
+    assert_eq!(read_beside(20), (Err("it keeps changing while it is read".into()), 11));
 }

@@ -1,0 +1,93 @@
+//! What the service manager is told, as `sd_notify(3)` has it (K-142). Sibling: kcup-go/ops/notify.go.
+
+use std::env;
+use std::ffi::OsStr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+use rustix::time::{clock_gettime, ClockId};
+
+/// How long a manager that does not read what it is told may hold us up.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Without a manager it tells nobody.
+pub struct Notifier(Option<(UnixDatagram, SocketAddr)>);
+
+impl Notifier {
+    /// Opens what telling needs.
+    pub fn from_env() -> Notifier {
+        let manager = env::var_os("NOTIFY_SOCKET").and_then(|name| address(&name));
+        let socket = UnixDatagram::unbound();
+        let patient = socket.and_then(|socket| socket.set_write_timeout(Some(PATIENCE)).map(|()| socket));
+        Notifier(patient.ok().zip(manager))
+    }
+
+    /// kcup listens, or a reload is over.
+    pub fn ready(&self) {
+        self.tell("READY=1");
+    }
+
+    /// A reload begins.
+    pub fn reloading(&self) {
+        let now = clock_gettime(ClockId::Monotonic);
+        let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
+        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={microseconds}"));
+    }
+
+    /// The drain begins.
+    pub fn stopping(&self) {
+        self.tell("STOPPING=1");
+    }
+
+    fn tell(&self, message: &str) {
+        if let Some((socket, manager)) = &self.0 {
+            // A failure to tell is nothing.
+            let _ = socket.send_to_addr(message.as_bytes(), manager);
+        }
+    }
+}
+
+/// A path, or behind an `@` an abstract name.
+fn address(name: &OsStr) -> Option<SocketAddr> {
+    match name.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name).ok(),
+        [b'/', ..] => SocketAddr::from_pathname(name).ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manager_hears_what_happens_in_its_words() {
+        let name = format!("kcup-notify-{}", std::process::id());
+        let manager = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        let notifier = Notifier(UnixDatagram::unbound().ok().zip(address(format!("@{name}").as_ref())));
+        notifier.ready();
+        notifier.reloading();
+        notifier.stopping();
+        let mut buffer = [0; 100];
+        let mut heard = || {
+            let length = manager.recv(&mut buffer).unwrap();
+            String::from_utf8(buffer[..length].to_vec()).unwrap()
+        };
+        assert_eq!(heard(), "READY=1");
+        let reloading = heard();
+        let since = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap();
+        assert!(since.parse::<u64>().unwrap() > 0);
+        assert_eq!(heard(), "STOPPING=1");
+    }
+
+    #[test]
+    fn a_manager_has_a_path_or_an_abstract_name() {
+        assert!(address(OsStr::new("/run/systemd/notify")).unwrap().as_pathname().is_some());
+        assert_eq!(address(OsStr::new("@a")).unwrap().as_abstract_name(), Some(&b"a"[..]));
+        for name in ["", "notify", "vsock:2:1"] {
+            assert!(address(OsStr::new(name)).is_none(), "{name}");
+        }
+    }
+}
