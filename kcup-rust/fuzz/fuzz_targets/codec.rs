@@ -1,4 +1,4 @@
-//! What the guard lets through, hyper reads: its answer is never the 400 that stands in for one.
+//! What the guard lets through, httparse reads: its answer is never the 400 that stands in for one.
 #![no_main]
 
 use std::cell::RefCell;

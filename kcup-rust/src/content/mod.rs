@@ -8,6 +8,7 @@ mod load;
 mod media_type;
 pub mod policy;
 mod render;
+mod shared;
 
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,6 +22,7 @@ use render::Common;
 
 pub use load::{again, apart, load, load_unless, look, make, Source};
 pub use render::Block;
+pub use shared::Shared;
 
 /// A SHA-256.
 pub type Digest = [u8; 32];
@@ -75,7 +77,7 @@ pub struct Content {
 /// One encoding of the content.
 #[derive(Debug)]
 pub struct Representation {
-    pub body: Bytes,
+    pub body: Shared,
     pub tag: String,
     /// The head of a 200, up to `date`.
     pub ok: Block,
@@ -144,7 +146,7 @@ impl Representation {
             ok: common.ok(body.len(), coding, &tag),
             not_modified: common.not_modified(&tag),
             tag,
-            body,
+            body: Shared::new(body),
         }
     }
 }

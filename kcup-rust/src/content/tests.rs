@@ -108,8 +108,16 @@ fn times_are_whole_seconds_rounded_down() {
 }
 
 #[test]
-fn the_bytes_are_not_copied() {
-    let bytes = Bytes::from(vec![b'x'; 2000]);
-    let content = Content::new(bytes.clone(), UNIX_EPOCH, &settings());
-    assert_eq!(content.identity.body.as_ptr(), bytes.as_ptr());
+fn shared_bytes_are_those_of_a_file_that_nobody_can_change() {
+    use std::os::unix::fs::FileExt;
+
+    let shared = Shared::new(Bytes::from_static(b"0123456789"));
+    let (file, offset) = shared.offset(&shared[3..7]).expect("this kernel has files in memory");
+    let file = std::fs::File::from(file.try_clone_to_owned().unwrap());
+    let mut part = [0; 4];
+    file.read_exact_at(&mut part, offset).unwrap();
+    assert_eq!(&part, b"3456");
+    assert!(file.write_at(b"x", 0).is_err());
+    assert!(file.set_len(1).is_err());
+    assert_eq!(&shared[..], b"0123456789");
 }

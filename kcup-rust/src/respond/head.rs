@@ -2,12 +2,11 @@
 
 use std::io::Write;
 
-use bytes::Bytes;
 use hyper::StatusCode;
 
 use super::{Choice, Connection};
 use crate::content::calendar::{HttpDate, Moment};
-use crate::content::{Block, Content};
+use crate::content::{Block, Content, Shared};
 
 /// The current second, and its `date` field, rendered once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +22,14 @@ impl Now {
     }
 }
 
+/// The body of an answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Body<'c> {
+    pub bytes: &'c [u8],
+    /// What `bytes` is a slice of; nothing for a short constant text.
+    pub of: Option<&'c Shared>,
+}
+
 impl Connection {
     fn line(self) -> &'static str {
         match self {
@@ -33,24 +40,33 @@ impl Connection {
     }
 }
 
-impl Choice<'_> {
+impl<'c> Choice<'c> {
     /// Writes the head to the end of `head`, and gives the body: a slice of what was loaded, or a short constant text. A
     /// HEAD gets the same head; that its body is not sent is the caller's business.
-    pub fn render(&self, content: &Content, now: &Now, connection: Connection, head: &mut Vec<u8>) -> Bytes {
+    pub fn render(
+        &self,
+        content: &'c Content,
+        now: &Now,
+        connection: Connection,
+        head: &mut Vec<u8>,
+    ) -> Body<'c> {
         let body = match *self {
             Choice::Whole(representation) => {
                 block(&representation.ok, content, now, head);
-                representation.body.clone()
+                Body { bytes: &representation.body, of: Some(&representation.body) }
             }
             Choice::NotModified(representation) => {
                 block(&representation.not_modified, content, now, head);
-                Bytes::new()
+                Body::default()
             }
             Choice::Part { first, last } => {
                 part(first, last, content, now, head);
-                content.identity.body.slice(first..=last)
+                let all = &content.identity.body;
+                Body { bytes: &all[first..=last], of: Some(all) }
             }
-            Choice::Failure { status, allow } => failure(status, allow, content, head),
+            Choice::Failure { status, allow } => {
+                Body { bytes: failure(status, allow, content, head).as_bytes(), of: None }
+            }
         };
         for end in [&now.line, connection.line(), "\r\n"] {
             head.extend_from_slice(end.as_bytes());
@@ -79,7 +95,7 @@ fn part(first: usize, last: usize, content: &Content, now: &Now, head: &mut Vec<
 }
 
 /// An answer that says nothing of the content but, perhaps, its length.
-fn failure(status: StatusCode, allow: bool, content: &Content, head: &mut Vec<u8>) -> Bytes {
+fn failure(status: StatusCode, allow: bool, content: &Content, head: &mut Vec<u8>) -> &'static str {
     let reason = status.canonical_reason().unwrap_or_default();
     let body = match status {
         StatusCode::NOT_FOUND => "No such resource",
@@ -99,7 +115,7 @@ fn failure(status: StatusCode, allow: bool, content: &Content, head: &mut Vec<u8
     if allow {
         head.extend_from_slice(b"allow: GET, HEAD\r\n");
     }
-    Bytes::from_static(body.as_bytes())
+    body
 }
 
 fn write(head: &mut Vec<u8>, text: std::fmt::Arguments) {

@@ -8,15 +8,23 @@ mod head;
 pub mod precondition;
 pub mod range;
 
-use hyper::header::{HeaderMap, HeaderName, ACCEPT_ENCODING, IF_RANGE, RANGE};
-use hyper::{Method, StatusCode, Uri};
+use httparse::Header;
+use hyper::StatusCode;
 
 use crate::content::{Content, Representation};
 use encoding::Coding;
 use precondition::{Ending, Validators};
 use range::Selected;
 
-pub use head::Now;
+pub use head::{Body, Now};
+
+/// A request head, as the codec read it.
+pub struct Request<'r> {
+    pub method: &'r str,
+    /// Of the target, without its query.
+    pub path: &'r str,
+    pub fields: &'r [Header<'r>],
+}
 
 /// An answer that has been chosen, not yet rendered.
 #[derive(Debug, Clone, Copy)]
@@ -49,41 +57,33 @@ pub fn refuse(status: StatusCode) -> Choice<'static> {
 }
 
 /// Chooses the answer. `now` is in seconds since 1970. Pure; allocates nothing.
-pub fn choose<'c>(
-    method: &Method,
-    uri: &Uri,
-    headers: &HeaderMap,
-    content: &'c Content,
-    now: i64,
-) -> Choice<'c> {
-    if content.path.as_ref().is_some_and(|path| uri.path() != path) {
+pub fn choose<'c>(request: &Request, content: &'c Content, now: i64) -> Choice<'c> {
+    let Request { method, path, fields } = *request;
+    if content.path.as_ref().is_some_and(|only| path != only) {
         return refuse(StatusCode::NOT_FOUND);
     }
-    if method != Method::GET && method != Method::HEAD {
+    if method != "GET" && method != "HEAD" {
         return Choice::Failure { status: StatusCode::NOT_FOUND, allow: true };
     }
-    let Asked { range, encoding, conditions } = Asked::of(headers);
     let modified = content.modified.min(now);
-    let selected = match range && method == Method::GET {
-        true => selected(headers, content, modified, now),
-        false => None,
+    let selected = match method {
+        "GET" => selected(fields, content, modified, now),
+        _ => None,
     };
     let representation = match selected {
-        None if encoding => negotiate(headers, content),
-        _ => &content.identity,
+        None => negotiate(fields, content),
+        Some(_) => &content.identity,
     };
-    if conditions {
-        let validators = Validators {
-            identity_tag: content.identity.tag.as_bytes(),
-            selected_tag: representation.tag.as_bytes(),
-            modified,
-            now,
-        };
-        match precondition::evaluate(headers, &validators) {
-            Some(Ending::Failed) => return refuse(StatusCode::PRECONDITION_FAILED),
-            Some(Ending::NotModified) => return Choice::NotModified(representation),
-            None => {}
-        }
+    let validators = Validators {
+        identity_tag: content.identity.tag.as_bytes(),
+        selected_tag: representation.tag.as_bytes(),
+        modified,
+        now,
+    };
+    match precondition::evaluate(fields, &validators) {
+        Some(Ending::Failed) => return refuse(StatusCode::PRECONDITION_FAILED),
+        Some(Ending::NotModified) => return Choice::NotModified(representation),
+        None => {}
     }
     match selected {
         None => Choice::Whole(representation),
@@ -92,36 +92,11 @@ pub fn choose<'c>(
     }
 }
 
-/// What a request asks for besides the content: most ask for nothing, and this costs less than looking up each field.
-#[derive(Default)]
-struct Asked {
-    range: bool,
-    encoding: bool,
-    conditions: bool,
-}
-
-impl Asked {
-    fn of(headers: &HeaderMap) -> Asked {
-        let mut asked = Asked::default();
-        for name in headers.keys() {
-            match name.as_str() {
-                "range" => asked.range = true,
-                "accept-encoding" => asked.encoding = true,
-                "if-match" | "if-none-match" | "if-modified-since" | "if-unmodified-since" => {
-                    asked.conditions = true;
-                }
-                _ => {}
-            }
-        }
-        asked
-    }
-}
-
 /// K-48 and K-49.
-fn selected(headers: &HeaderMap, content: &Content, modified: i64, now: i64) -> Option<Selected> {
-    let range = only(headers, RANGE)?;
-    let keeps = !headers.contains_key(IF_RANGE)
-        || only(headers, IF_RANGE).is_some_and(|validator| {
+fn selected(fields: &[Header], content: &Content, modified: i64, now: i64) -> Option<Selected> {
+    let range = only(fields, "range")?;
+    let keeps = values(fields, "if-range").next().is_none()
+        || only(fields, "if-range").is_some_and(|validator| {
             // A date is strong when the content cannot have changed again within its second (RFC 9110 section 8.8.2.2).
             let same_date = || date::parse(validator, now) == Some(modified) && modified < now;
             validator == content.identity.tag.as_bytes() || same_date()
@@ -132,9 +107,9 @@ fn selected(headers: &HeaderMap, content: &Content, modified: i64, now: i64) -> 
     }
 }
 
-fn negotiate<'c>(headers: &HeaderMap, content: &'c Content) -> &'c Representation {
+fn negotiate<'c>(fields: &[Header], content: &'c Content) -> &'c Representation {
     let (br, gzip) = (&content.br, &content.gzip);
-    let lines = headers.get_all(ACCEPT_ENCODING).iter().map(|value| value.as_bytes());
+    let lines = values(fields, "accept-encoding");
     let variant = match encoding::choose(lines, br.is_some(), gzip.is_some()) {
         Coding::Br => br.as_ref(),
         Coding::Gzip => gzip.as_ref(),
@@ -143,11 +118,16 @@ fn negotiate<'c>(headers: &HeaderMap, content: &'c Content) -> &'c Representatio
     variant.unwrap_or(&content.identity)
 }
 
+/// The values of all field lines of one name, which is in lower case, in their order.
+fn values<'r>(fields: &'r [Header<'r>], name: &'static str) -> impl Iterator<Item = &'r [u8]> {
+    fields.iter().filter(|field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value)
+}
+
 /// The value of a field that is given once.
-fn only(headers: &HeaderMap, name: HeaderName) -> Option<&[u8]> {
-    let mut values = headers.get_all(name).iter();
+fn only<'r>(fields: &'r [Header<'r>], name: &'static str) -> Option<&'r [u8]> {
+    let mut values = values(fields, name);
     match (values.next(), values.next()) {
-        (Some(value), None) => Some(trim(value.as_bytes())),
+        (Some(value), None) => Some(trim(value)),
         _ => None,
     }
 }

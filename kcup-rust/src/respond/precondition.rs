@@ -1,8 +1,8 @@
 //! Lists of entity tags, and what the preconditions of RFC 9110 section 13.1 make of them (K-47). Pure.
 
-use hyper::header::{HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
+use httparse::Header;
 
-use super::{date, only, trim};
+use super::{date, only, trim, values};
 
 /// What is compared with: the representation that was selected.
 pub struct Validators<'c> {
@@ -22,22 +22,22 @@ pub enum Ending {
 }
 
 /// Evaluates in the order of RFC 9110 section 13.2.2.
-pub fn evaluate(headers: &HeaderMap, ours: &Validators) -> Option<Ending> {
-    let date = |name| date::parse(only(headers, name)?, ours.now);
-    let list = |name: HeaderName| headers.get_all(name).iter().map(|value| value.as_bytes());
-    if headers.contains_key(IF_MATCH) {
+pub fn evaluate(fields: &[Header], ours: &Validators) -> Option<Ending> {
+    let date = |name| date::parse(only(fields, name)?, ours.now);
+    let given = |name| values(fields, name).next().is_some();
+    if given("if-match") {
         // A variant's tag is weak, and matches nothing strongly.
-        if !matches(list(IF_MATCH), ours.identity_tag, same_strongly) {
+        if !matches(values(fields, "if-match"), ours.identity_tag, same_strongly) {
             return Some(Ending::Failed);
         }
-    } else if date(IF_UNMODIFIED_SINCE).is_some_and(|date| ours.modified > date) {
+    } else if date("if-unmodified-since").is_some_and(|date| ours.modified > date) {
         return Some(Ending::Failed);
     }
-    if headers.contains_key(IF_NONE_MATCH) {
-        if matches(list(IF_NONE_MATCH), ours.selected_tag, same_weakly) {
+    if given("if-none-match") {
+        if matches(values(fields, "if-none-match"), ours.selected_tag, same_weakly) {
             return Some(Ending::NotModified);
         }
-    } else if date(IF_MODIFIED_SINCE).is_some_and(|date| ours.modified <= date) {
+    } else if date("if-modified-since").is_some_and(|date| ours.modified <= date) {
         return Some(Ending::NotModified);
     }
     None

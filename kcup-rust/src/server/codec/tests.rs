@@ -1,5 +1,7 @@
 use std::time::{Instant, UNIX_EPOCH};
 
+use bytes::Bytes;
+
 use super::*;
 use crate::config::Compression;
 use crate::content::Settings;
@@ -16,8 +18,8 @@ fn content(bytes: Bytes) -> Arc<Content> {
     Arc::new(Content::new(bytes, UNIX_EPOCH, &settings))
 }
 
-fn codec(bytes: &Bytes) -> Codec {
-    Codec::new(content(bytes.clone()), &Clock::new(Instant::now()))
+fn codec(bytes: &'static [u8]) -> Codec {
+    Codec::new(content(Bytes::from_static(bytes)), &Clock::new(Instant::now()))
 }
 
 fn head(answer: &Answer) -> String {
@@ -28,12 +30,12 @@ const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
 #[test]
 fn the_body_is_the_loaded_buffer_itself() {
-    let bytes = Bytes::from_static(b"hello");
-    let mut codec = codec(&bytes);
+    let mut codec = codec(b"hello");
+    let content = codec.content.clone();
     for _ in 0..2 {
         let answer = codec.answer(GET, true);
-        assert_eq!(answer.body.as_ptr(), bytes.as_ptr());
-        assert_eq!(answer.body.len(), bytes.len());
+        assert_eq!(answer.body.bytes.as_ptr_range(), content.identity.body.as_ptr_range());
+        assert_eq!(answer.body.bytes, b"hello");
         assert!(answer.keep_alive);
         assert!(head(&answer).starts_with("HTTP/1.1 200 OK\r\n"));
         assert!(head(&answer).ends_with("\r\n\r\n"));
@@ -42,25 +44,41 @@ fn the_body_is_the_loaded_buffer_itself() {
 
 #[test]
 fn a_range_is_a_slice_of_the_loaded_buffer() {
-    let bytes = Bytes::from_static(b"hello");
-    let mut codec = codec(&bytes);
+    let mut codec = codec(b"hello");
+    let content = codec.content.clone();
     let answer = codec.answer(b"GET / HTTP/1.1\r\nhost: a\r\nrange: bytes=1-3\r\n\r\n", true);
-    assert_eq!(answer.body.as_ptr(), bytes[1..].as_ptr());
-    assert_eq!(answer.body.len(), 3);
+    assert_eq!(answer.body.bytes.as_ptr_range(), content.identity.body[1..4].as_ptr_range());
+}
+
+#[test]
+fn the_path_is_what_stands_before_the_query() {
+    for (target, want) in [
+        ("/a/b?c?d", "/a/b"),
+        ("/", "/"),
+        ("/?x", "/"),
+        ("*", "*"),
+        ("http://a", "/"),
+        ("http://a?x", "/"),
+        ("HTTPS://a:1/b?x", "/b"),
+        ("/a://b", "/a://b"),
+        ("/?http://a/b", "/"),
+    ] {
+        assert_eq!(path(target), want, "{target}");
+    }
 }
 
 #[test]
 fn head_has_the_fields_of_get_and_no_body() {
-    let mut codec = codec(&Bytes::from_static(b"hello"));
+    let mut codec = codec(b"hello");
     let get = head(&codec.answer(GET, true));
     let answer = codec.answer(b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n", true);
     assert_eq!(head(&answer), get);
-    assert!(answer.body.is_empty());
+    assert!(answer.body.bytes.is_empty());
 }
 
 #[test]
 fn the_version_is_ours_and_a_kept_http_1_0_connection_says_so() {
-    let mut codec = codec(&Bytes::from_static(b"hello"));
+    let mut codec = codec(b"hello");
     let request = b"GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n";
     let answer = head(&codec.answer(request, true));
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
@@ -69,7 +87,7 @@ fn the_version_is_ours_and_a_kept_http_1_0_connection_says_so() {
 
 #[test]
 fn a_codec_answers_on_after_one_connection_was_closed() {
-    let mut codec = codec(&Bytes::from_static(b"hello"));
+    let mut codec = codec(b"hello");
     let answer = codec.answer(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n", false);
     assert!(head(&answer).ends_with("\r\nconnection: close\r\n\r\n"));
     assert!(!answer.keep_alive);
@@ -79,8 +97,8 @@ fn a_codec_answers_on_after_one_connection_was_closed() {
 }
 
 #[test]
-fn what_the_guard_lets_through_hyper_reads_too() {
-    let mut codec = codec(&Bytes::from_static(b"hello"));
+fn what_the_guard_lets_through_the_library_reads_too() {
+    let mut codec = codec(b"hello");
     for (name, request, facts) in accepted_heads() {
         let keep_alive = facts.keep_alive && !facts.body;
         let answer = codec.answer(&request[facts.skip..facts.length], keep_alive);

@@ -2,7 +2,7 @@
 //! differently (SPEC section 6). It must not decide what an answer says. Sibling: kcup-go/server/guard.go.
 //!
 //! An incremental state machine: each call goes on where the last one stopped, the first byte that makes the head
-//! unacceptable decides, and so the verdict does not depend on how the bytes were split. What it lets through, hyper
+//! unacceptable decides, and so the verdict does not depend on how the bytes were split. What it lets through, httparse
 //! and fasthttp read the same way.
 
 mod field;
@@ -13,7 +13,8 @@ use hyper::StatusCode;
 /// The longest request head, in bytes, and the longest target in it (SPEC K-67).
 pub const MAX_HEAD: usize = 16384;
 const MAX_TARGET: usize = 8192;
-const MAX_FIELDS: usize = 100;
+/// The most field lines that are let through (SPEC K-67).
+pub const MAX_FIELDS: usize = 100;
 
 const BLOCK: usize = 16;
 
