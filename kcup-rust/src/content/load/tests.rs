@@ -46,7 +46,7 @@ fn a_file_is_read_whole_with_its_time() {
     let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
     File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
     let content = load(&options(&["-f", &path])).unwrap();
-    assert!(content.identity.body == bytes);
+    assert!(content.identity.body[..] == bytes);
     assert_eq!(content.modified, 1_000_000);
 }
 
@@ -102,7 +102,7 @@ fn a_fifo_is_read_to_its_end_however_late_its_writer_comes() {
     writer.write_all(&bytes).unwrap();
     drop(writer);
     let content = reader.join().unwrap().unwrap();
-    assert!(content.identity.body == bytes && content.once);
+    assert!(content.identity.body[..] == bytes && content.once);
 }
 
 #[test]
