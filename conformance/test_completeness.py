@@ -78,7 +78,7 @@ def is_test(parts):
 def sibling_name(room, parts):
     """mod.rs and lib.rs are what room.go is in Go; a directory of a file's parts is that file."""
     name = parts[1] if len(parts) > 2 else parts[-1]
-    return {"mod": room, "lib": "main", "mtasts": "mta_sts"}.get(name, name)
+    return {"mod": room, "lib": "main", "mtasts": "mta_sts", "accesslog": "access_log"}.get(name, name)
 
 
 def test_both_programs_have_the_same_rooms():

@@ -10,6 +10,7 @@ import (
 	"kcup/config"
 	"kcup/content"
 	"kcup/ops"
+	"kcup/ops/accesslog"
 	"kcup/server"
 )
 
@@ -42,11 +43,12 @@ func serve(cfg *config.Config) (status int, err error) {
 	if loaded == nil {
 		return 0, err // without one a signal came first (K-13)
 	}
+	access := accesslog.New(cfg.AccessLog)
 	admin, err := ops.NewAdmin(cfg)
 	if err != nil {
 		return 0, err
 	}
-	s, err := server.New(cfg, loaded, log)
+	s, err := server.New(cfg, loaded, access, log)
 	if err != nil {
 		return 0, err
 	}
@@ -55,14 +57,17 @@ func serve(cfg *config.Config) (status int, err error) {
 		return 0, err
 	}
 	reload := ops.NewReload(cfg, s, manager, log)
-	admin.Serve(version, s, &reload.Reloads, log)
+	admin.Serve(version, s, &reload.Reloads, access, log)
 	s.Start()
 	manager.Ready()
 	stderr.Settle() // what was logged before is written before
 	_, _ = fmt.Fprint(stdout, s.Greeting())
+	access.Start(os.Stdout, stdout.Written())
 	go reload.Run()
 	<-signals
 	reload.Stop()
-	err = s.Drain(signals)
+	if err = s.Drain(signals); err == nil {
+		access.Finish()
+	}
 	return ops.Fail(stderr, err), nil // nobody may be reading any more, and the end must not wait for that
 }

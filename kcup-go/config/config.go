@@ -39,6 +39,7 @@ type Config struct {
 	Preset          Preset
 	Sandbox         string         // auto, off or required
 	Admin           netip.AddrPort // the zero value: none
+	AccessLog       string         // off, common or json
 	LogLevel        string
 	LogFormat       string
 	Health          bool      // ask the server that these options would make, and serve nothing
@@ -152,7 +153,7 @@ func (t *table) meaning() Config {
 		ShutdownTimeout: seconds(t.ShutdownTimeout), ReloadInterval: seconds(t.ReloadInterval),
 		Port: uint16(number(t.Port)), MaxContent: number(t.MaxContent),
 		Compression: t.Compression == "auto", MaxConnections: int(number(t.MaxConnections)),
-		Threads: int(number(t.Threads)), Sandbox: t.Sandbox, LogLevel: t.LogLevel, LogFormat: t.LogFormat,
+		Threads: int(number(t.Threads)), Sandbox: t.Sandbox, AccessLog: t.AccessLog, LogLevel: t.LogLevel, LogFormat: t.LogFormat,
 	}
 	cfg.Host, _ = netip.ParseAddr(t.Host)
 	cfg.Admin, _ = netip.ParseAddrPort(t.Admin)

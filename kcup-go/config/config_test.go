@@ -55,6 +55,7 @@ func TestUsageErrorsAreWordedAsTheContractSays(t *testing.T) {
 		{"", "--admin [fe80::1%1]:9000", `--admin: "[fe80::1%1]:9000" is not ADDR:PORT`},
 		{"ADMIN=127.0.0.1:65536", "", `ADMIN: "127.0.0.1:65536" is not ADDR:PORT`},
 		{"", "--admin 127.0.0.1:+1", `--admin: "127.0.0.1:+1" is not ADDR:PORT`},
+		{"", "--access-log on", `--access-log: "on" is not one of off, common, json`},
 		{"", "--sandbox on", `--sandbox: "on" is not one of auto, off, required`},
 		{"", "--compression on", `--compression: "on" is not one of auto, off`},
 	} {

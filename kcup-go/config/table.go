@@ -24,6 +24,7 @@ type table struct {
 	Preset          string   `long:"preset" var:"PRESET" value-name:"P" else:"none" check:"one-of mta-sts" unquote:"false" description:"mta-sts: check the content, and serve it as a policy should be"`
 	Sandbox         string   `long:"sandbox" var:"SANDBOX" value-name:"S" default:"auto" check:"one-of auto off required" unquote:"false" description:"auto, off, required: give up what serving does not need"`
 	Admin           string   `long:"admin" var:"ADMIN" value-name:"ADDR:PORT" else:"none" check:"socket" unquote:"false" description:"listen there for /metrics, /healthz and /readyz"`
+	AccessLog       string   `long:"access-log" var:"ACCESS_LOG" value-name:"F" default:"off" check:"one-of off common json" unquote:"false" description:"off, common, json: a line for each answer on standard output"`
 	LogLevel        string   `long:"log-level" var:"LOG_LEVEL" value-name:"L" default:"info" check:"one-of error warn info debug trace" unquote:"false" description:"error, warn, info, debug or trace"`
 	LogFormat       string   `long:"log-format" var:"LOG_FORMAT" value-name:"F" default:"text" check:"one-of text json" unquote:"false" description:"text or json, on standard error"`
 

@@ -14,6 +14,7 @@ import (
 
 	"kcup/config"
 	"kcup/content"
+	"kcup/ops/accesslog"
 	"kcup/respond"
 	"kcup/server"
 	"kcup/server/guard"
@@ -37,6 +38,7 @@ type Admin struct {
 	version  string
 	server   *server.Server
 	reloads  *Reloads
+	access   *accesslog.Log
 }
 
 // NewAdmin opens what Serve needs; nothing is accepted before that.
@@ -55,11 +57,11 @@ func NewAdmin(cfg *config.Config) (*Admin, error) {
 }
 
 // Serve answers from now on, until the end of the process.
-func (a *Admin) Serve(version string, s *server.Server, reloads *Reloads, log *logrus.Logger) {
+func (a *Admin) Serve(version string, s *server.Server, reloads *Reloads, access *accesslog.Log, log *logrus.Logger) {
 	if a.listener == nil {
 		return
 	}
-	a.version, a.server, a.reloads = version, s, reloads
+	a.version, a.server, a.reloads, a.access = version, s, reloads, access
 	log.Infof("admin listening on http://%s/", a.listener.Addr())
 	go a.accept()
 }
@@ -151,7 +153,7 @@ func (a *Admin) resource(target string) (status, kind, body string) {
 func (a *Admin) numbers() Numbers {
 	c := a.server.Content()
 	return Numbers{
-		Version: a.version, Implementation: "go", Counters: a.server.Counters(),
+		Version: a.version, Implementation: "go", Counters: a.server.Counters(), LinesLost: a.access.Lost(),
 		ReloadsOK: a.reloads.OK.Load(), ReloadsFailed: a.reloads.Failed.Load(),
 		ContentBytes: uint64(len(c.Bytes)), ContentLoaded: uint64(c.Loaded), Usage: a.process.Usage(),
 	}

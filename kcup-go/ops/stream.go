@@ -47,6 +47,13 @@ func (s *Stream) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// Written is closed when all that was taken so far has been written.
+func (s *Stream) Written() <-chan struct{} {
+	mark := line{written: make(chan struct{})}
+	s.lines <- mark
+	return mark.written
+}
+
 // Settle waits until what was taken is written, unless nobody reads it.
 func (s *Stream) Settle() {
 	mark := line{written: make(chan struct{})}

@@ -17,6 +17,9 @@ func (w *worker) readClocks() {
 // timeout is how long nothing can expire, in milliseconds.
 func (w *worker) timeout() int {
 	least := int64(-1)
+	if since, is := w.lines.Oldest(); is {
+		least = int64(since) + lineAge
+	}
 	for p := range phaseCount {
 		if first := w.queue[p].first; first != none {
 			due := int64(w.slots[first].since) + int64(w.limits[p]) + 1

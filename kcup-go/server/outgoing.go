@@ -3,6 +3,7 @@ package server
 import (
 	"syscall"
 
+	"kcup/ops/accesslog"
 	"kcup/respond"
 	"kcup/server/guard"
 )
@@ -88,15 +89,25 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 	if request.Method == respond.Head {
 		body = nil
 	}
-	w.counters.answer(request.Method, choice.Status)
+	w.record(slot, request.Method, head[g.Skip:g.FirstField-2], choice.Status, len(body))
 	return w.send(slot, body, end)
 }
 
 func (w *worker) refuse(slot int32, status uint16) (sent bool) {
 	c, choice := w.content.Load(), respond.Choice{Status: status}
+	body := choice.Body(c)
 	w.out = choice.AppendHead(w.out[:0], c, &w.clock, respond.Close)
-	w.counters.answer(respond.Other, status)
-	return w.send(slot, choice.Body(c), refused)
+	w.record(slot, respond.Other, nil, status, len(body))
+	return w.send(slot, body, refused)
+}
+
+// record tells of an answer that begins. line is the request line, nil of a refused head.
+func (w *worker) record(slot int32, method respond.Method, line []byte, status uint16, length int) {
+	w.counters.answer(method, status)
+	if w.lines != nil {
+		entry := accesslog.Entry{Peer: w.peers[slot], Request: line, Status: status, Bytes: length}
+		w.lines.Add(&entry, w.clock.Unix, w.now)
+	}
 }
 
 // send writes w.out and body with one call. It says whether the connection is ready for the next request.

@@ -14,6 +14,7 @@ import (
 
 	"kcup/config"
 	"kcup/content"
+	"kcup/ops/accesslog"
 	"kcup/server/guard"
 )
 
@@ -30,7 +31,7 @@ type Server struct {
 }
 
 // New binds. What it serves is complete; nothing has been accepted when it returns.
-func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, error) {
+func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
 	threads := cfg.Threads
 	if threads == 0 {
 		threads = grantedCPUs()
@@ -53,7 +54,7 @@ func New(cfg *config.Config, c *content.Content, log *logrus.Logger) (*Server, e
 		return nil, fmt.Errorf("cannot start: %w", err)
 	}
 	for range threads {
-		w, err := newWorker(s)
+		w, err := newWorker(s, access.Lines())
 		if err != nil {
 			return nil, fmt.Errorf("cannot start a worker: %w", err)
 		}
@@ -111,6 +112,11 @@ func (s *Server) Drain(signals <-chan os.Signal) error {
 		return errors.New("stopped by a second signal before the drain was over")
 	case <-time.After(s.patience):
 		s.shared.log.Warnf("the drain took longer than %d seconds: %d connections were cut", s.patience/time.Second, s.acceptor.open())
+		s.acceptor.tellAll(func(m *mailbox) { m.cut = true })
+		select {
+		case <-done:
+		case <-time.After(tick):
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/netip"
 	"syscall"
 	"unsafe"
 
@@ -58,6 +59,12 @@ func await(epoll int, events []unix.EpollEvent, milliseconds int) int {
 		return 0 // interrupted
 	}
 	return n
+}
+
+// peerOf asks for the address of a connection's other end. That of a unix socket is not a valid one.
+func peerOf(fd int32) (address netip.Addr, is bool) {
+	name, err := unix.Getpeername(int(fd))
+	return addressOf(name).Addr(), err == nil
 }
 
 // readable returns how many bytes wait to be read.

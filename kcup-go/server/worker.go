@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kcup/content"
+	"kcup/ops/accesslog"
 	"kcup/respond"
 	"kcup/server/guard"
 )
@@ -18,6 +20,7 @@ const (
 	readSize   = 16384
 	lingerMost = 65536
 	glanceTime = 2 // ticks
+	lineAge    = 2 // likewise
 )
 
 // shared is what all workers have in common; nobody changes it but through its atomics.
@@ -51,10 +54,13 @@ type worker struct {
 	held     int
 	draining bool
 	last     bool // no more connections will come
+	cut      bool // the drain has taken too long
 	closed   bool // a connection, in this turn
 
 	evictions uint32 // that are over
 	counters  Counters
+	lines     *accesslog.Lines
+	peers     []netip.Addr // of the slots; with an access log
 
 	mailbox mailbox
 	status  status
@@ -68,10 +74,11 @@ type mailbox struct {
 	evict   int
 	drain   bool // the drain has begun
 	last    bool // no more sockets will come
+	cut     bool // the drain is over, whatever is open
 }
 
-func newWorker(s *shared) (*worker, error) {
-	w := &worker{shared: s, phases: newPhases(), in: make([]byte, guard.MaxHead+2+readSize)}
+func newWorker(s *shared, lines *accesslog.Lines) (*worker, error) {
+	w := &worker{shared: s, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
 	w.codec.init()
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -86,7 +93,7 @@ func newWorker(s *shared) (*worker, error) {
 
 // run ends when the worker drains and its last connection is gone.
 func (w *worker) run() {
-	for !w.last || w.open > 0 {
+	for !w.cut && (!w.last || w.open > 0) {
 		n := ready(w.epoll, w.events[:])
 		if n == 0 && len(w.again) == 0 {
 			n = await(w.epoll, w.events[:], w.timeout())
@@ -105,9 +112,13 @@ func (w *worker) run() {
 			w.readMail()
 		}
 		w.expire()
+		if since, is := w.lines.Oldest(); is && w.now-since >= lineAge {
+			w.lines.HandOver()
+		}
 		w.status.publish(w)
 		w.ledger.publish(&w.counters, &w.phases)
 	}
+	w.lines.End()
 	unix.Close(w.epoll)
 }
 
@@ -166,7 +177,8 @@ func (w *worker) readMail() {
 	clearWake(w.wakeFD)
 	w.mailbox.Lock()
 	sockets, evict, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.drain
-	w.mailbox.sockets, w.mailbox.evict, w.last = w.mailbox.sockets[:0], 0, w.mailbox.last
+	w.mailbox.sockets, w.mailbox.evict = w.mailbox.sockets[:0], 0
+	w.last, w.cut = w.mailbox.last, w.mailbox.cut
 	w.mailbox.Unlock()
 	if drain && !w.draining {
 		w.draining = true
@@ -213,9 +225,20 @@ func (w *worker) adopt(fd int32) {
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
 		w.log.Warnf("cannot watch a connection: %v", err)
 		w.close(slot, shed)
+	} else if w.lines != nil && !w.meet(slot) {
+		w.close(slot, peerGone)
 	} else if w.draining {
 		w.input(slot)
 	}
+}
+
+// meet asks who the peer of a new connection is. It is gone when that is not known any more.
+func (w *worker) meet(slot int32) (is bool) {
+	if int(slot) == len(w.peers) {
+		w.peers = append(w.peers, netip.Addr{})
+	}
+	w.peers[slot], is = peerOf(w.slots[slot].fd)
+	return is
 }
 
 func (w *worker) enter(slot int32, to phase) { w.phases.enter(slot, to, w.now) }

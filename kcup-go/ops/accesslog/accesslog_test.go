@@ -1,0 +1,160 @@
+package accesslog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+)
+
+type vector struct {
+	Name, Peer, Common, JSON string
+	Request                  *string
+	Time                     int64
+	Status                   uint16
+	Bytes                    int
+}
+
+func (v *vector) entry() *Entry {
+	e := &Entry{Status: v.Status, Bytes: v.Bytes}
+	e.Peer, _ = netip.ParseAddr(v.Peer) // what is none is a unix socket's
+	if v.Request != nil {
+		e.Request = []byte(*v.Request)
+	}
+	return e
+}
+
+func TestLinesAreThoseOfTheVectors(t *testing.T) {
+	var file struct{ Case []vector }
+	if _, err := toml.DecodeFile("../../../conformance/vectors/access_log.toml", &file); err != nil || len(file.Case) == 0 {
+		t.Fatal(len(file.Case), err)
+	}
+	common, json := New("common").Lines(), New("json").Lines()
+	for _, c := range file.Case {
+		for lines, want := range map[*Lines]string{common: c.Common, json: c.JSON} {
+			lines.text = lines.text[:0]
+			lines.Add(c.entry(), c.Time, 0)
+			if got := string(lines.text); got != want+"\n" {
+				t.Errorf("%s: %s", c.Name, got)
+			}
+		}
+	}
+}
+
+var entry = &Entry{Peer: netip.MustParseAddr("::1"), Request: []byte(`GET /\ HTTP/1.1`), Status: 200, Bytes: 6}
+
+func started() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func TestWhatIsLeftIsWrittenAtTheEndInOrder(t *testing.T) {
+	log := New("common")
+	var out bytes.Buffer
+	lines := log.Lines()
+	for second := range int64(2000) {
+		lines.Add(entry, second, 0)
+	}
+	lines.End()
+	log.Start(&out, started())
+	log.Finish()
+	for second := range int64(2000) {
+		want := (&stamp{layout: layouts["common"]}).at(second)
+		line, err := out.ReadString('\n')
+		if err != nil || !strings.Contains(line, string(want)) {
+			t.Fatalf("%d: %q %v", second, line, err)
+		}
+	}
+	if out.Len() > 0 || log.Lost() > 0 {
+		t.Error(out.Len(), log.Lost())
+	}
+}
+
+func TestNobodyWritingCostsLinesThatAreCountedAndNothingElse(t *testing.T) {
+	log := New("json")
+	lines := log.Lines()
+	add := func() { lines.Add(entry, 0, 0) }
+	const enough = 2 * waiting * batchSize / 100
+	for range enough {
+		add()
+	}
+	if allocated := testing.AllocsPerRun(enough, add); allocated > 0 {
+		t.Errorf("%v allocations", allocated)
+	}
+	log.Finish() // nobody writes, and it does not wait for ever
+	before := log.Lost()
+	lines.HandOver()
+	if _, is := lines.Oldest(); is || before == 0 || log.Lost() <= before {
+		t.Error(before, log.Lost())
+	}
+}
+
+// disk takes so many bytes and then none, until it is emptied.
+type disk struct {
+	bytes.Buffer
+	room int
+}
+
+var errFull = errors.New("full")
+
+func (d *disk) Write(b []byte) (int, error) {
+	n := min(len(b), d.room)
+	d.room -= n
+	_, _ = d.Buffer.Write(b[:n])
+	if n < len(b) {
+		return n, errFull
+	}
+	return n, nil
+}
+
+func TestOnlyWholeLinesAreLost(t *testing.T) {
+	text := ""
+	for i := range 60 {
+		text += fmt.Sprintf("%d %s\n", i, strings.Repeat("x", 100*i))
+	}
+	for room := 0; room < 3*pieceSize; room += 7 {
+		d := &disk{room: room}
+		w := writer{out: d}
+		lost := w.write([]byte(text))
+		lost += w.write([]byte("lost while it is full\n"))
+		d.room = 1 << 20
+		lost += w.write([]byte("the last\n"))
+		all := d.String()
+		for line := range strings.Lines(all) {
+			if line != "the last\n" && !strings.Contains(text, line) {
+				t.Fatalf("%d: %q", room, line)
+			}
+		}
+		if got := strings.Count(all, "\n"); got+lost != 62 || !strings.HasSuffix(all, "\nthe last\n") && all != "the last\n" {
+			t.Fatalf("%d: %d lines, %d lost", room, got, lost)
+		}
+	}
+}
+
+func TestAPieceEndsWithALine(t *testing.T) {
+	short, long := strings.Repeat("x", 99)+"\n", strings.Repeat("x", 2*pieceSize)+"\n"
+	for text, want := range map[string]int{
+		short: 100, strings.Repeat(short, 50): 4000, long: len(long), long + short: len(long), short + long: 100,
+		strings.Repeat("x", pieceSize-1) + "\n" + short: pieceSize,
+	} {
+		if got := pieceEnd([]byte(text)); got != want {
+			t.Errorf("%d of %d, want %d", got, len(text), want)
+		}
+	}
+}
+
+func BenchmarkLine(b *testing.B) {
+	log := New("common")
+	log.Start(io.Discard, started())
+	lines := log.Lines()
+	b.ReportAllocs()
+	for b.Loop() {
+		lines.Add(entry, 0, 0)
+	}
+}
