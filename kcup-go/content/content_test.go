@@ -2,6 +2,7 @@ package content
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,8 +66,8 @@ func TestContentThatCannotBeReadSaysWhy(t *testing.T) {
 func TestAFileThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a")
 	reads := 0
-	changing := func(times int) func(*os.File, fs.FileInfo) (int, error) {
-		return func(*os.File, fs.FileInfo) (int, error) {
+	changing := func(times int) func(io.Reader, fs.FileInfo) (int, error) {
+		return func(io.Reader, fs.FileInfo) (int, error) {
 			if reads++; reads > times {
 				return reads, nil
 			}
@@ -82,6 +83,13 @@ func TestAFileThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
 	reads = 0
 	if _, err := stable(name, changing(100)); err != errChanging || reads != 1+rereads {
 		t.Error(reads, err)
+	}
+	grows := func(from io.Reader, info fs.FileInfo) (int, error) {
+		b, err := readAll(from, info.Size(), 1<<30, func(int64) bool { return os.Truncate(name, info.Size()+9) == nil })
+		return len(b), err
+	}
+	if n, err := stable(name, grows); err != errChanging || n != reads+9*rereads+1 {
+		t.Error(n, err)
 	}
 }
 

@@ -3,8 +3,10 @@ package content
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -59,20 +61,26 @@ func Make(source Source, cfg *config.Config, log *logrus.Logger) (*Content, erro
 // Again reads the file once more, for a reload (K-101). was is what is served; room is how many bytes more of memory
 // can be had (K-104).
 func Again(cfg *config.Config, was *Content, room func() int64) (Source, error) {
-	return reread(cfg, was, func(file *os.File, info fs.FileInfo) (Source, error) {
-		return readRegular(file, info, cfg.MaxContent, func(size int64) bool { return needed(size, cfg) <= room() })
+	return reread(cfg, was, func(from io.Reader, info fs.FileInfo) (Source, error) {
+		return readRegular(cfg.File, from, info, cfg.MaxContent, func(size int64) bool {
+			if needed(size, cfg) <= room() {
+				return true
+			}
+			debug.FreeOSMemory() // of an earlier attempt, say
+			return needed(size, cfg) <= room()
+		})
 	})
 }
 
 // Look returns the digest of what Again would read, and takes no memory for it (K-102).
 func Look(cfg *config.Config, was *Content) (Digest, error) {
-	return reread(cfg, was, func(file *os.File, info fs.FileInfo) (Digest, error) {
-		return digestOf(file, info.Size(), cfg.MaxContent)
+	return reread(cfg, was, func(from io.Reader, info fs.FileInfo) (Digest, error) {
+		return digestOf(from, info.Size(), cfg.MaxContent)
 	})
 }
 
 // reread reads a regular file, and neither one that was none at the start nor standard input.
-func reread[T any](cfg *config.Config, was *Content, read func(*os.File, fs.FileInfo) (T, error)) (got T, err error) {
+func reread[T any](cfg *config.Config, was *Content, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
 	if was.Once {
 		return got, unreadable(cfg, errOnce)
 	}
@@ -108,8 +116,8 @@ func readWhole(cfg *config.Config) (Source, error) {
 		return Source{}, err
 	}
 	if info.IsDir() || info.Mode().IsRegular() {
-		return stable(cfg.File, func(file *os.File, info fs.FileInfo) (Source, error) {
-			return readRegular(file, info, cfg.MaxContent, func(int64) bool { return true })
+		return stable(cfg.File, func(from io.Reader, info fs.FileInfo) (Source, error) {
+			return readRegular(cfg.File, from, info, cfg.MaxContent, func(int64) bool { return true })
 		})
 	}
 	// A FIFO that nobody writes to is waited for in its open already.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 	"time"
@@ -39,7 +40,7 @@ const (
 )
 
 // stable reads a regular file until it did not change meanwhile.
-func stable[T any](name string, read func(*os.File, fs.FileInfo) (T, error)) (got T, err error) {
+func stable[T any](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
 	for attempt := 0; ; attempt++ {
 		var steady bool
 		if got, steady, err = readOnce(name, read); err != nil || steady {
@@ -52,20 +53,25 @@ func stable[T any](name string, read func(*os.File, fs.FileInfo) (T, error)) (go
 	}
 }
 
-func readOnce[T any](name string, read func(*os.File, fs.FileInfo) (T, error)) (got T, steady bool, err error) {
+// readOnce reads no further than the end that there was: a file that grows could lead on for ever.
+func readOnce[T any](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, steady bool, err error) {
 	file, before, err := openRegular(name)
 	if err != nil {
 		return got, false, err
 	}
 	defer file.Close()
-	if got, err = read(file, before); err != nil && err != errEmpty {
+	from := &io.LimitedReader{R: file, N: math.MaxInt64}
+	if before.Size() > 0 { // files in /proc say 0 and have more
+		from.N = before.Size() + 1
+	}
+	if got, err = read(from, before); err != nil && err != errEmpty {
 		return got, false, err
 	}
 	after, err2 := file.Stat()
 	if err2 != nil {
 		return got, false, err2
 	}
-	if steady = isSame(before, after); !steady {
+	if steady = isSame(before, after) && from.N > 0; !steady {
 		err = nil
 	}
 	return got, steady, err
@@ -111,9 +117,9 @@ func isSame(before, after fs.FileInfo) bool {
 }
 
 // readRegular asks room before it takes memory.
-func readRegular(file *os.File, info fs.FileInfo, most int64, room func(int64) bool) (Source, error) {
-	b, err := readAll(file, info.Size(), most, room)
-	return Source{Bytes: b, Name: file.Name(), Modified: info.ModTime()}, err
+func readRegular(name string, from io.Reader, info fs.FileInfo, most int64, room func(int64) bool) (Source, error) {
+	b, err := readAll(from, info.Size(), most, room)
+	return Source{Bytes: b, Name: name, Modified: info.ModTime()}, err
 }
 
 func readStream(file *os.File, most int64) (Source, error) {
@@ -129,7 +135,7 @@ func readStream(file *os.File, most int64) (Source, error) {
 	return Source{Bytes: b}, err
 }
 
-// readAll reads to the end. The size is a hint: files in /proc say 0 and have more.
+// readAll reads to the end. The size is a hint.
 func readAll(from io.Reader, size, most int64, room func(int64) bool) (b []byte, err error) {
 	if size > most {
 		return nil, errTooLarge(most)
