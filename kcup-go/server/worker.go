@@ -234,7 +234,7 @@ func (w *worker) adopt(fd int32) {
 
 // meet asks who the peer of a new connection is. It is gone when that is not known any more.
 func (w *worker) meet(slot int32) (is bool) {
-	if int(slot) == len(w.peers) {
+	for int(slot) >= len(w.peers) {
 		w.peers = append(w.peers, netip.Addr{})
 	}
 	w.peers[slot], is = peerOf(w.slots[slot].fd)
