@@ -1,6 +1,6 @@
-package server
+// What the workers count (K-119). Sibling: kcup-rust/src/server/counters.rs
 
-// What is counted (K-119). Its sibling is kcup-rust/src/server/counters.rs.
+package server
 
 import (
 	"slices"
