@@ -28,46 +28,33 @@ func main() {
 	default:
 		status, err = serve(&cfg)
 	}
-	if text != "" { // even nothing would wait for what a stream cannot write
-		fmt.Print(text)
-	}
+	ops.Print(text)
 	os.Exit(max(status, ops.Fail(os.Stderr, err)))
 }
 
 func serve(cfg *config.Config) (status int, err error) {
-	signals := ops.Signals()
-	stdout, stderr := ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
+	signals, stdout, stderr := ops.Signals(), ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
 	defer func() { stdout.Settle(); stderr.Settle() }()
-	log := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat)
+	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg.AccessLog)
 	loaded, err := content.Await(cfg, signals, log)
 	if loaded == nil {
 		return 0, err // without one a signal came first (K-13)
-	}
-	access := accesslog.New(cfg.AccessLog)
-	admin, err := ops.NewAdmin(cfg)
-	if err != nil {
-		return 0, err
 	}
 	s, err := server.New(cfg, loaded, access, log)
 	if err != nil {
 		return 0, err
 	}
-	manager := ops.NewNotifier()
-	if err = ops.Seal(cfg, log); err != nil {
+	around, err := ops.Surround(s, cfg, version, access, log)
+	if err != nil {
 		return 0, err
 	}
-	reload := ops.NewReload(cfg, s, manager, log)
-	admin.Serve(version, s, &reload.Reloads, access, log)
 	s.Start()
-	manager.Ready()
+	around.Manager.Ready()
 	stderr.Settle() // what was logged before is written before
 	_, _ = fmt.Fprint(stdout, s.Greeting())
 	access.Start(os.Stdout, stdout.Written())
-	go reload.Run()
+	go around.Reload.Run()
 	<-signals
-	reload.Stop()
-	if err = s.Drain(signals); err == nil {
-		access.Finish()
-	}
-	return ops.Fail(stderr, err), nil // nobody may be reading any more, and the end must not wait for that
+	around.Reload.Stop()
+	return ops.Fail(stderr, s.Drain(signals)), nil // nobody may be reading any more, and the end must not wait for that
 }

@@ -107,9 +107,9 @@ func TestAReloadNeedsRoomAndARegularFile(t *testing.T) {
 		once     bool
 		want     string
 	}{
-		{small, 8193, false, false, ""}, {small, 8192, false, false, "there is not enough memory for it"},
-		{small, 3 * 8192, true, false, "there is not enough memory for it"}, {small, 3 * 8193, true, false, ""},
-		{large, 2<<20 + 1, true, false, ""}, {fifo, 1 << 30, false, false, "it is not a regular file"},
+		{small, 8194, false, false, ""}, {small, 8193, false, false, "there is not enough memory for it"},
+		{small, 3 * 8192, true, false, "there is not enough memory for it"}, {small, 3 * 8194, true, false, ""},
+		{large, 2<<20 + 2, true, false, ""}, {fifo, 1 << 30, false, false, "it is not a regular file"},
 		{small, 1 << 30, false, true, "it can be read only once"},
 	} {
 		cfg := &config.Config{File: c.file, MaxContent: 1 << 30, Compression: c.compress}

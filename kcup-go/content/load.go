@@ -90,9 +90,9 @@ func reread[T any](cfg *config.Config, was *Content, read func(io.Reader, fs.Fil
 	return got, err
 }
 
-// needed is what content takes with the variants that it may have, which are no larger. size is one more than its own.
+// needed is what content takes with the variants that it may have, which are no larger. size has the spare bytes in it.
 func needed(size int64, cfg *config.Config) int64 {
-	if cfg.Compression && size <= maxCompressed+1 {
+	if cfg.Compression && size <= maxCompressed+spareBytes {
 		return int64(Codings) * size
 	}
 	return size

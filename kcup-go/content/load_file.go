@@ -39,6 +39,9 @@ const (
 	growth    = 4
 )
 
+// spareBytes are asked for besides the size: for the one that tells of a file that grows, and to see the end behind it.
+const spareBytes = 2
+
 // stable reads a regular file until it did not change meanwhile.
 func stable[T any](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
 	for attempt := 0; ; attempt++ {
@@ -140,8 +143,7 @@ func readAll(from io.Reader, size, most int64, room func(int64) bool) (b []byte,
 	if size > most {
 		return nil, errTooLarge(most)
 	}
-	// One more, so that the end is seen without growing.
-	for more := max(firstRead, size+1); ; {
+	for more := max(firstRead, size+spareBytes); ; {
 		if len(b) == cap(b) {
 			if !room(more) {
 				return nil, errNoMemory

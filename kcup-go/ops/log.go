@@ -13,6 +13,13 @@ import (
 	"kcup/config"
 )
 
+// Print writes what was asked for to standard output. Even writing nothing would wait for one that takes nothing.
+func Print(text string) {
+	if text != "" {
+		fmt.Print(text)
+	}
+}
+
 // Fail says what went wrong, each fault on its line, and gives the exit status (K-07, K-08, K-92).
 func Fail(out io.Writer, err error) int {
 	if err == nil {

@@ -26,6 +26,7 @@ type Server struct {
 	running  sync.WaitGroup
 	memory   memory
 	envelope envelope
+	access   *accesslog.Log
 	url      string
 	patience time.Duration
 }
@@ -48,7 +49,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 		writing: glanceTime, lingering: ticks(time.Second),
 	}
 	s.stall = ticks(cfg.WriteTimeout)
-	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: memory, envelope: envelope}
+	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: memory, envelope: envelope, access: access}
 	var err error
 	if s.room.wake, err = newWake(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
@@ -98,8 +99,8 @@ func (s *Server) Start() {
 	s.running.Go(s.acceptor.run)
 }
 
-// Drain stops accepting, and returns when every connection has ended or the time for that is over (K-18, K-19). The
-// error is that of a second signal.
+// Drain stops accepting, and returns when every connection has ended or the time for that is over (K-18, K-19), and the
+// access log is written (K-127). The error is that of a second signal.
 func (s *Server) Drain(signals <-chan os.Signal) error {
 	s.shared.log.Info("draining")
 	s.acceptor.draining.Store(true)
@@ -118,5 +119,6 @@ func (s *Server) Drain(signals <-chan os.Signal) error {
 		case <-time.After(tick):
 		}
 	}
+	s.access.Finish()
 	return nil
 }
