@@ -19,9 +19,11 @@ impl Notifier {
     /// Opens what telling needs.
     pub fn from_env() -> Notifier {
         let manager = env::var_os("NOTIFY_SOCKET").and_then(|name| address(&name));
-        let socket = UnixDatagram::unbound();
-        let patient = socket.and_then(|socket| socket.set_write_timeout(Some(PATIENCE)).map(|()| socket));
-        Notifier(patient.ok().zip(manager))
+        Notifier(manager.and_then(|manager| {
+            let socket = UnixDatagram::unbound().ok()?;
+            socket.set_write_timeout(Some(PATIENCE)).ok()?;
+            Some((socket, manager))
+        }))
     }
 
     /// kcup listens, or a reload is over.

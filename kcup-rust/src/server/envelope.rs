@@ -11,8 +11,9 @@ const RESTING: u64 = 4 << 20;
 /// More than this is never kept of incomplete heads; at least two heads always are.
 const MOST_KEPT: u64 = 64 << 20;
 const LEAST_KEPT: u64 = 32 << 10;
-/// Descriptors that are not connections: standard streams, listener, signals, what waits for events.
-const DESCRIPTORS: u64 = 16;
+/// Descriptors that are not connections: standard streams, listener, signals, what waits for events, cgroups' files, the
+/// content's while it is read, the service manager's socket.
+const DESCRIPTORS: u64 = 24;
 /// And those of each worker.
 const DESCRIPTORS_OF_A_WORKER: u64 = 2;
 
@@ -102,7 +103,7 @@ mod tests {
 
     #[test]
     fn few_descriptors_mean_few_connections() {
-        assert_eq!(envelope(66, None, 1024).max_connections, 1004);
+        assert_eq!(envelope(66, None, 1024).max_connections, 996);
         assert_eq!(envelope(66, None, 10).max_connections, 1);
     }
 
