@@ -19,7 +19,8 @@ ENGINE := containers/with-engine
 SHELL_FILES = .ci/run containers/build containers/base-images containers/with-engine
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 
-.PHONY: help build run test unit verdicts lint fuzz corpus images test-containers bench-article bench-guard bench-floor bench-idle bench-startup clean \
+.PHONY: help build run test unit verdicts lint fuzz corpus images test-containers containers-set-up e2e \
+  bench-article bench-guard bench-floor bench-idle bench-startup clean \
   $(foreach twin,$(TWINS),$(addsuffix -$(twin),build run test unit lint fuzz images test-containers)) lint-shared
 
 ## make TARGET. Where it says [-rust|-go] the target exists for one twin too, as in `make test-go`.
@@ -77,6 +78,7 @@ lint-rust:
 lint-go:
 	@cd kcup-go && unformatted=$$(gofmt -l .) && { [ -z "$$unformatted" ] || { echo "gofmt -w: $$unformatted"; exit 1; }; }
 	cd kcup-go && go vet ./... && go run $(STATICCHECK) ./...
+	@cd containers/tools && [ -z "$$(gofmt -l .)" ] && go vet ./...
 
 lint-shared: $(VENV)/lint.ok
 	@grep -qx 'version = "$(VERSION)"' kcup-rust/Cargo.toml || { echo "kcup-rust/Cargo.toml: version is not $(VERSION)"; exit 1; }
@@ -85,6 +87,7 @@ lint-shared: $(VENV)/lint.ok
 	$(VENV)/bin/hadolint --config lint/hadolint.yaml kcup-rust.Dockerfile kcup-go.Dockerfile
 	$(VENV)/bin/yamllint --strict --config-file lint/yamllint.yaml $(YAML_FILES)
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.gitlab-ci .gitlab-ci.yml
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose*.yaml deploy/swarm/stack.yaml
 
 ## fuzz [-rust|-go]             every fuzz target for FUZZ_SECONDS (60); kcup-rust's need the nightly toolchain
 fuzz: fuzz-rust fuzz-go
@@ -119,11 +122,29 @@ images: images-rust images-go
 $(addprefix images-,$(TWINS)): images-%:
 	$(ENGINE) containers/build $*
 
-## test-containers [-rust|-go]  the images in a real Docker engine; starts one if none runs
-test-containers: test-containers-rust test-containers-go
+## test-containers [-rust|-go]  the images and all of deploy/ in a real Docker engine; starts one if none runs
+test-containers: containers-set-up
+	$(ENGINE) bash -c 'containers/build rust && containers/build go && $(PYTHON) -m pytest -q containers'
 
-$(addprefix test-containers-,$(TWINS)): test-containers-%: $(VENV)/conformance.ok
+$(addprefix test-containers-,$(TWINS)): test-containers-%: containers-set-up
 	$(ENGINE) bash -c 'containers/build $* && $(PYTHON) -m pytest -q containers --twin $*'
+
+## e2e                          of that, what a policy has to go through: DNS, TLS, Traefik, a receiver; and docs/mta-sts.md
+e2e: containers-set-up
+	$(ENGINE) bash -c 'containers/build rust && containers/build go && $(PYTHON) -m pytest -q containers/test_e2e*.py'
+
+CONTAINERS_NEED := curl iproute2 numactl systemd-container wrk
+COMPOSE := github.com/docker/compose/v2
+containers-set-up: $(VENV)/containers.ok bin/docker/cli-plugins/docker-compose bin/tools/manifests
+	@dpkg-query --show $(CONTAINERS_NEED) >/dev/null 2>&1 || { echo "installing $(CONTAINERS_NEED)"; apt-get update -qq; \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(CONTAINERS_NEED) >/dev/null; }
+
+bin/docker/cli-plugins/docker-compose: containers/tools/go.mod
+	cd containers/tools && go build -ldflags "-s -w -X $(COMPOSE)/internal.Version=$$(go list -m -f '{{.Version}}' $(COMPOSE))" \
+	  -o ../../$@ $(COMPOSE)/cmd
+
+bin/tools/manifests: containers/tools/go.mod containers/tools/manifests/main.go
+	cd containers/tools && go build -o ../../$@ ./manifests
 
 ## bench-article                wrk -t12 -c400 -d30s on 10 KiB, 100 KiB, 1 MiB against both containers (QUICK=1: 3 s each)
 bench-article:

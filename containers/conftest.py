@@ -3,8 +3,11 @@
 import json
 import subprocess
 import uuid
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_addoption(parser):
@@ -13,7 +16,8 @@ def pytest_addoption(parser):
 
 def pytest_generate_tests(metafunc):
     if "twin" in metafunc.fixturenames:
-        metafunc.parametrize("twin", metafunc.config.getoption("--twin") or ["rust", "go"])
+        twins = metafunc.config.getoption("--twin") or ["rust", "go"]
+        metafunc.parametrize("twin", twins, scope="session")
 
 
 def docker(*args, check=True, **options):
@@ -23,7 +27,7 @@ def docker(*args, check=True, **options):
     return done
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def image(twin):
     return f"kcup-{twin}"
 

@@ -1,0 +1,60 @@
+"""Clients that look at every answer while something is done to the servers."""
+
+import http.client
+import itertools
+import threading
+from collections import Counter
+
+from e2e import PATH
+
+THREADS = 3
+
+
+class Clients:
+    """Clients that ask one request after the other, every second one for a change only, and look at each answer."""
+
+    def __init__(self, edge, contents):
+        self.edge, self.contents, self.ended = edge, contents, threading.Event()
+        self.answers, self.retries, self.failures = Counter(), 0, []
+        self.threads = [threading.Thread(target=self.ask_on) for _ in range(THREADS)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+
+    def ask_on(self):
+        connection, known = None, next(iter(self.contents))
+        for number in itertools.count():
+            if self.ended.is_set():
+                return
+            conditional = {"If-None-Match": known} if number % 2 else {}
+            for attempt in (1, 2):
+                try:
+                    connection = connection or self.edge.connect()
+                    known = self.ask(connection, conditional, known)
+                    break
+                except (OSError, http.client.HTTPException) as error:
+                    connection = None
+                    self.retries += 1
+                    if attempt == 2:
+                        self.failures.append(f"failed twice: {error!r}")
+
+    def ask(self, connection, conditional, known):
+        """The tag of the answer. Status 200 is a whole content under its own tag, 304 is for the tag that was sent."""
+        connection.request("GET", PATH, headers=conditional)
+        answer = connection.getresponse()
+        body, seen = answer.read(), answer.headers.get("etag")
+        if answer.status >= 500:
+            raise http.client.HTTPException(answer.status)
+        self.answers[answer.status, seen] += 1
+        whole = answer.status == 200 and self.contents.get(seen) == body
+        unchanged = answer.status == 304 and conditional and (seen, body) == (known, b"")
+        if not (whole or unchanged):
+            self.failures.append((answer.status, seen, body))
+        return seen

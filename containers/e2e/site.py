@@ -1,0 +1,91 @@
+"""deploy/compose.yaml the way a user has it: copied into a directory of its own, with a policy beside it."""
+
+import contextlib
+import functools
+import ipaddress
+import json
+import shutil
+import subprocess
+import uuid
+
+import yaml
+from conftest import ROOT, docker
+
+from e2e.edge import Edge, environment, make_traefik
+
+DEPLOY = ROOT / "deploy"
+TRAEFIK = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["traefik"]
+
+
+class Site(Edge):
+    """A directory with compose.yaml in it, the network that it is on, and the records that lead to its Traefik."""
+
+    def __init__(self, directory, image, names):
+        super().__init__(directory, names)
+        make_traefik(TRAEFIK["image"])
+        self.directory, self.names = directory, names
+        project = f"kcup-test-{uuid.uuid4().hex[:8]}"
+        self.network = f"{project}_default"
+        self.environment = environment(image) | {
+            "HTTPS_PORT": "127.0.0.1:",
+            "COMPOSE_PROJECT_NAME": project,
+            "COMPOSE_FILE": "compose.yaml:test.yaml",
+            "SSL_CERT_FILE": self.authority_file,
+            "CURL_CA_BUNDLE": self.authority_file,
+        }
+
+    def lay_out(self, address):
+        """The files of the site, where Traefik is to have this address."""
+        for name in ("compose.yaml", "compose.healthcheck.yaml"):
+            shutil.copy(DEPLOY / name, self.directory)
+        traefik = self.overlay(TRAEFIK) | {"networks": {"default": {"ipv4_address": address}}}
+        network = {"name": self.network, "external": True}
+        overlay = {"services": {"traefik": traefik}, "networks": {"default": network}}
+        (self.directory / "test.yaml").write_text(json.dumps(overlay))
+        (self.directory / "addresses.zone").write_text("".join(f"{name}. 60 IN A {address}\n" for name in self.names))
+
+    def compose(self, *args, check=True):
+        done = subprocess.run(
+            ["docker", "compose", *args],
+            cwd=self.directory, env=self.environment, capture_output=True, text=True, timeout=120, check=False,
+        )
+        assert done.returncode == 0 or not check, f"docker compose {' '.join(args)}: {done.stderr}"
+        return done.stdout
+
+    def container(self, service):
+        return self.compose("ps", "--quiet", service).strip()
+
+    def labels(self, domain):
+        """Options for `docker run` that put a container behind Traefik as compose.yaml does, for another domain."""
+        labels = json.loads(self.compose("config", "--format", "json"))["services"]["kcup"]["labels"]
+        router = domain.replace(".", "-")
+        named = {key.replace("mta-sts", router): value.replace("example.com", domain) for key, value in labels.items()}
+        return [f"--network={self.network}", *(f"--label={key}={value}" for key, value in named.items())]
+
+    @functools.cached_property
+    def published(self):
+        host, port = self.compose("port", "traefik", "443").strip().rsplit(":", 1)
+        return host, int(port)
+
+
+@contextlib.contextmanager
+def new_site(directory, image, names):
+    """A site that is not up yet; what was started of it is removed at the end."""
+    site = Site(directory, image, names)
+    try:
+        site.lay_out(make_network(site.network))
+        yield site
+    finally:
+        site.compose("down", "--volumes", "--timeout", "5")
+        docker("network", "rm", site.network)
+
+
+def make_network(name):
+    """Make a network; the address on it that is for Traefik.
+
+    A container may ask for one only in a subnet that was asked for: the engine chooses, and is asked for its choice."""
+    docker("network", "create", name)
+    subnet = docker("network", "inspect", "--format", "{{(index .IPAM.Config 0).Subnet}}", name).stdout.strip()
+    docker("network", "rm", name)
+    docker("network", "create", "--subnet", subnet, name)
+    return str(ipaddress.ip_network(subnet)[-3])
