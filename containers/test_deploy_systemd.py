@@ -1,0 +1,180 @@
+"""deploy/systemd under systemd as PID 1: in a container that systemd-nspawn boots from this machine's own /usr."""
+
+import contextlib
+import fcntl
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import uuid
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, docker
+from e2e.page import commands
+
+SCALING = ROOT / "docs" / "scaling.md"
+THERE = "/opt/kcup"
+POLICY = ROOT / "deploy" / "examples" / "mta-sts.txt"
+URL = "http://127.0.0.1:5000/.well-known/mta-sts.txt"
+# Of 100: what `systemd-analyze security` calls SAFE is below it.
+EXPOSURE = "10"
+ONE_TEXT = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+
+
+class Machine:
+    """A booted system; `settings` is its /etc/default and `policy` what it serves."""
+
+    def __init__(self, leader, settings, policy):
+        self.inside = ["nsenter", f"--target={leader}", "--all", "--"]
+        self.settings, self.policy = settings, policy
+
+    def run(self, *command, check=True):
+        done = subprocess.run([*self.inside, *command], **ONE_TEXT, timeout=30, check=False)
+        assert done.returncode == 0 or not check, f"{' '.join(command)}: {done.stdout}"
+        return done.stdout  # text: CRLF is LF in it
+
+    def install(self, *units):
+        self.run("install", "-m", "644", *(f"{THERE}/deploy/systemd/{unit}" for unit in units), "/etc/systemd/system/")
+        self.run("systemctl", "daemon-reload")
+
+    def ask(self):
+        return self.run("curl", "--silent", "--show-error", "--fail", "--max-time", "10", URL)
+
+    def show(self, unit, name):
+        return self.run("systemctl", "show", "--property", name, "--value", unit).strip()
+
+
+def mounts(directory):
+    """What lies where in the machine: the program, the policy, the settings, and deploy/."""
+    yield f"{directory / 'kcup'}:/usr/local/bin/kcup"
+    yield f"{directory / 'policy'}:/etc/kcup"
+    yield f"{directory / 'default'}:/etc/default"
+    yield f"{ROOT / 'deploy'}:{THERE}/deploy"
+
+
+def wait_for_boot(notifications):
+    """What systemd-nspawn tells as sd_notify(3) has it: the process id of the PID 1 inside, and that it has come up."""
+    told = {}
+    while told.get("READY") != "1":
+        told |= dict(line.split("=", 1) for line in notifications.recv(4096).decode().splitlines())
+    return told["X_NSPAWN_LEADER_PID"]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """Two machines at a time would be in one control group."""
+    with Path(tempfile.gettempdir(), "kcup-machine.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="module")
+def machine(image, alone, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("machine")
+    (directory / "policy").mkdir()
+    (directory / "default").mkdir()
+    shutil.copy(POLICY, directory / "policy/mta-sts.txt")
+    container = docker("create", image).stdout.strip()
+    docker("cp", f"{container}:/kcup", str(directory / "kcup"))
+    docker("rm", container)
+    name = f"kcup-{uuid.uuid4().hex[:8]}"
+    options = [
+        "--quiet", "--directory=/", "--volatile=yes", "--boot", "--register=no", "--keep-unit", "--private-network",
+        f"--machine={name}", "--console=pipe", "--notify-ready=yes", "--tmpfs=/usr/local/bin",
+        "--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self",
+        *(f"--bind-ro={mount}" for mount in mounts(directory)),
+    ]
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as notifications:
+        notifications.bind(str(directory / "notify"))
+        notifications.settimeout(60)
+        boot = ["systemd-nspawn", *options, "systemd.unit=basic.target"]
+        nspawn = subprocess.Popen(boot, stdin=subprocess.DEVNULL, env={"NOTIFY_SOCKET": str(directory / "notify")})
+        try:
+            leader = wait_for_boot(notifications)
+            machine = Machine(leader, directory / "default/kcup", directory / "policy/mta-sts.txt")
+            machine.install("kcup.service", "kcup.socket")
+            yield machine
+        finally:
+            nspawn.send_signal(signal.SIGTERM)  # it halts the system inside
+            nspawn.wait(timeout=30)
+
+
+@pytest.fixture(autouse=True)
+def as_new(machine):
+    yield
+    machine.run("systemctl", "stop", "kcup*.socket", "kcup*.service")
+    machine.run("systemctl", "reset-failed")
+    machine.settings.unlink(missing_ok=True)
+    shutil.copy(POLICY, machine.policy)
+
+
+def test_the_units_are_valid(machine):
+    assert machine.run("systemd-analyze", "verify", "--man=no", "kcup.service", "kcup.socket") == ""
+
+
+def test_the_service_is_locked_in(machine):
+    unit = "/etc/systemd/system/kcup.service"
+    machine.run("systemd-analyze", "security", "--offline=yes", f"--threshold={EXPOSURE}", unit)
+
+
+def test_the_first_request_starts_it(machine):
+    machine.run("systemctl", "start", "kcup.socket")
+    assert machine.show("kcup.service", "ActiveState") == "inactive"
+    assert machine.ask() == POLICY.read_text()
+    assert machine.show("kcup.service", "ActiveState") == "active"
+
+
+def test_a_reload_publishes_a_new_policy(machine):
+    machine.run("systemctl", "start", "kcup.service")
+    began = machine.show("kcup.service", "MainPID")
+    machine.policy.write_text(POLICY.read_text().replace("testing", "enforce"))
+    machine.run("systemctl", "reload", "kcup.service")
+    while "mode: enforce" not in machine.ask():
+        pass
+    machine.policy.write_text("version: STSv1\n")
+    machine.run("systemctl", "reload", "kcup.service")
+    while "the last good content stays" not in machine.run("journalctl", "--unit=kcup.service"):
+        pass
+    assert "mode: enforce" in machine.ask()
+    assert machine.show("kcup.service", "MainPID") == began
+
+
+def test_no_request_fails_twice_while_it_is_started_anew(machine):
+    """The socket stays, so nobody is refused. A connection that was taken and says nothing yet is closed (K-18)."""
+    machine.run("systemctl", "start", "kcup.service")
+    began = machine.show("kcup.service", "MainPID")
+    ask = f"curl --silent --show-error --fail --max-time 10 {URL} | wc -l"
+    script = f"for i in $(seq 100); do {ask} | grep -qx 5 || {ask}; done"
+    with subprocess.Popen([*machine.inside, "bash", "-c", script], **ONE_TEXT) as client:
+        for _ in range(3):
+            machine.run("systemctl", "restart", "kcup.service")
+        said = client.stdout.read()
+    retried = said.count("Empty reply from server")
+    assert said.splitlines() == ["curl: (52) Empty reply from server", "5"] * retried
+    assert machine.show("kcup.service", "MainPID") != began
+
+
+def test_what_must_not_be_published_is_not_served(machine):
+    machine.policy.write_text("version: STSv1\nmode: enforce\n")
+    machine.run("systemctl", "start", "kcup.service", check=False)
+    assert machine.show("kcup.service", "ActiveState") != "active"
+    assert 'cannot publish the policy from "/etc/kcup/mta-sts.txt"' in machine.run("journalctl", "--unit=kcup.service")
+
+
+def test_one_process_for_each_node_shares_the_port(machine):
+    """As docs/scaling.md has it. Node 1 is played by node 0 too, which may be the only one that there is."""
+    node_1 = "/run/systemd/system/kcup@1.service.d"
+    lines = "[Service]\\nExecStart=\\nExecStart=/usr/bin/numactl --cpunodebind=0 --membind=0 /usr/local/bin/kcup\\n"
+    machine.run("bash", "-c", f"mkdir -p {node_1} && printf '{lines}' >{node_1}/test.conf")
+    page = [command for command, _ in commands(SCALING.read_text())]
+    machine.run("env", f"KCUP={THERE}", "bash", "-euc", "\n".join(page))
+    assert machine.run("systemd-analyze", "verify", "--man=no", "kcup@0.service", "kcup@0.socket") == ""
+    while {machine.show(f"kcup@{node}.service", "ActiveState") for node in (0, 1)} != {"active"}:
+        assert "mode: testing" in machine.ask()
+    main = machine.show("kcup@0.service", "MainPID")
+    assert "bind:0" in machine.run("cat", f"/proc/{main}/numa_maps")
+    machine.run("systemctl", "stop", "kcup@1.service")
+    for _ in range(20):  # what is dealt to the one that ended starts it again
+        assert "mode: testing" in machine.ask()
