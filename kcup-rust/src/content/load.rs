@@ -12,17 +12,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
-use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::{digest, policy, Content, Digest, Settings, COMPRESSED};
+use super::{digest, policy, Content, Digest, Settings, Shared, COMPRESSED};
 use crate::config::{quoted, Compression, Options, Preset};
 
 /// Content as it was read.
 #[derive(Debug)]
 pub struct Source {
     /// Never empty.
-    pub bytes: Bytes,
+    pub bytes: Shared,
     /// A regular file's modification time if that is past, else the time of loading.
     modified: SystemTime,
     /// Whether it can be read only once: it is not of a regular file that was named.
@@ -30,13 +29,13 @@ pub struct Source {
 }
 
 impl Source {
-    fn new(bytes: Vec<u8>, modified: Option<SystemTime>) -> Result<Source, String> {
+    fn new(bytes: Shared, modified: Option<SystemTime>) -> Result<Source, String> {
         if bytes.is_empty() {
             return Err(EMPTY.into());
         }
         let now = SystemTime::now();
         let (time, once) = (modified.map_or(now, |modified| modified.min(now)), modified.is_none());
-        Ok(Source { bytes: bytes.into(), modified: time, once })
+        Ok(Source { bytes, modified: time, once })
     }
 
     pub fn digest(&self) -> Digest {
@@ -147,7 +146,7 @@ fn regular(path: &Path, options: &Options, room: u64) -> Result<Source, String> 
 
 /// What content takes with the variants that it may have, which are no larger.
 fn needed(bytes: u64, options: &Options) -> u64 {
-    let has_variants = options.compression == Compression::Auto && bytes <= *COMPRESSED.end() as u64 + 1;
+    let has_variants = options.compression == Compression::Auto && bytes <= *COMPRESSED.end() as u64;
     bytes * if has_variants { 3 } else { 1 }
 }
 

@@ -22,7 +22,7 @@ use render::Common;
 
 pub use load::{again, apart, load, load_unless, look, make, Source};
 pub use render::Block;
-pub use shared::Shared;
+pub use shared::{Filling, Shared};
 
 /// A SHA-256.
 pub type Digest = [u8; 32];
@@ -96,7 +96,8 @@ pub struct Part {
 
 impl Content {
     /// Hashes, classifies, compresses and renders `bytes`, which must not be empty, and were read as they are.
-    pub fn new(bytes: Bytes, last_modified: SystemTime, settings: &Settings) -> Content {
+    pub fn new(bytes: impl Into<Shared>, last_modified: SystemTime, settings: &Settings) -> Content {
+        let bytes = bytes.into();
         let media_type = || {
             let utf8 = std::str::from_utf8(&bytes).is_ok();
             visible(media_type::media_type(settings.file_name.as_deref(), utf8))
@@ -114,7 +115,7 @@ impl Content {
         let digits: String = read[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         let variant = |coding: &str, body: Vec<u8>| {
             let tag = format!("W/\"{digits}-{coding}\"");
-            Representation::new(body.into(), Some(coding), tag, &common)
+            Representation::new(Bytes::from(body).into(), Some(coding), tag, &common)
         };
         let br = has_variants.then(|| variant("br", compress::brotli(&bytes)));
         let gzip = has_variants.then(|| variant("gzip", compress::gzip(&bytes)));
@@ -141,12 +142,12 @@ impl Content {
 }
 
 impl Representation {
-    fn new(body: Bytes, coding: Option<&str>, tag: String, common: &Common) -> Representation {
+    fn new(body: Shared, coding: Option<&str>, tag: String, common: &Common) -> Representation {
         Representation {
             ok: common.ok(body.len(), coding, &tag),
             not_modified: common.not_modified(&tag),
             tag,
-            body: Shared::new(body),
+            body,
         }
     }
 }

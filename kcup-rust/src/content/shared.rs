@@ -12,21 +12,13 @@ use memmap2::Mmap;
 use rustix::fs::{fcntl_add_seals, memfd_create, MemfdFlags, SealFlags};
 
 /// Immutable bytes, and the file in memory that holds them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Shared {
     bytes: Bytes,
     file: Option<Arc<File>>,
 }
 
 impl Shared {
-    /// Moves `bytes` into a file in memory; where there cannot be one they stay where they are, and are copied when sent.
-    pub fn new(bytes: Bytes) -> Shared {
-        sealed(&bytes).unwrap_or_else(|error| {
-            log::debug!("no file in memory for the content: {error}");
-            Shared { bytes, file: None }
-        })
-    }
-
     /// Where `part`, a slice of these bytes, begins in the file.
     pub fn offset(&self, part: &[u8]) -> Option<(BorrowedFd<'_>, u64)> {
         let offset = part.as_ptr() as usize - self.bytes.as_ptr() as usize;
@@ -42,12 +34,40 @@ impl Deref for Shared {
     }
 }
 
-fn sealed(bytes: &[u8]) -> io::Result<Shared> {
-    let mut file = File::from(memfd_create("content", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
-    file.write_all(bytes)?;
-    // Nobody can change or shorten it from here on, not even through /proc.
-    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-    // SAFETY: the file cannot change under the mapping.
-    let map = unsafe { Mmap::map(&file) }?;
-    Ok(Shared { bytes: Bytes::from_owner(map), file: Some(Arc::new(file)) })
+/// These bytes are copied when they are sent.
+impl From<Bytes> for Shared {
+    fn from(bytes: Bytes) -> Shared {
+        Shared { bytes, file: None }
+    }
+}
+
+/// A file in memory that is being written, so that what is read lies nowhere else.
+pub struct Filling {
+    file: File,
+    pub length: u64,
+}
+
+impl Filling {
+    pub fn new() -> io::Result<Filling> {
+        let file = memfd_create("content", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        Ok(Filling { file: file.into(), length: 0 })
+    }
+
+    pub fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.length += bytes.len() as u64;
+        self.file.write_all(bytes)
+    }
+
+    /// Nobody can change or shorten the file from here on, not even through /proc.
+    pub fn seal(self) -> io::Result<Shared> {
+        // Nothing cannot be mapped.
+        if self.length == 0 {
+            return Ok(Shared::default());
+        }
+        let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        fcntl_add_seals(&self.file, seals)?;
+        // SAFETY: sealed, the file cannot change under the mapping.
+        let map = unsafe { Mmap::map(&self.file) }?;
+        Ok(Shared { bytes: Bytes::from_owner(map), file: Some(Arc::new(self.file)) })
+    }
 }

@@ -7,19 +7,19 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::buffer::spare_capacity;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::super::Digest;
+use super::super::{Digest, Filling, Shared};
 use super::worded;
 use crate::config::Options;
 
-/// Room for what is read before its size is known, and for what is only looked at.
-const FIRST_ROOM: usize = 64 << 10;
-const LEAST_ROOM: usize = 4 << 10;
+/// How many bytes are read at once.
+const BUFFER: usize = 64 << 10;
+
+const NO_MEMORY: &str = "there is not enough memory for it";
 
 /// A file that changes while it is read is read again so often, and so much later (K-103).
 const REREADS: usize = 10;
@@ -67,7 +67,7 @@ fn written(metadata: &Metadata) -> [i64; 5] {
 }
 
 /// Reads what is no regular file, or was opened by somebody else.
-pub fn stream(from: &File, options: &Options) -> Result<Vec<u8>, String> {
+pub fn stream(from: &File, options: &Options) -> Result<Shared, String> {
     let metadata = from.metadata().map_err(|error| worded(&error))?;
     let size = metadata.is_file().then_some(metadata.len());
     let started = Instant::now();
@@ -83,36 +83,36 @@ pub fn read_all(
     most: u64,
     ready: impl Fn() -> Result<(), String>,
     has_room: impl Fn(u64) -> bool,
-) -> Result<Vec<u8>, String> {
+) -> Result<Shared, String> {
     if size.is_some_and(|size| size > most) {
         return Err(too_large(most));
     }
-    // One more than the size, so that the end is seen without growing.
-    let first = size.map_or(FIRST_ROOM, |size| LEAST_ROOM.max(size as usize + 1));
-    let mut bytes = Vec::new();
+    let fault = |error: io::Error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOMEM | Errno::NOSPC) => NO_MEMORY.into(),
+        _ => worded(&error),
+    };
+    let mut filling = Filling::new().map_err(fault)?;
+    let mut buffer = vec![0; BUFFER];
+    let room = size.unwrap_or(0);
     loop {
-        if bytes.len() == bytes.capacity() {
-            let more = bytes.len().max(first);
-            let enough = has_room((bytes.len() + more) as u64) && bytes.try_reserve(more).is_ok();
-            enough.then_some(()).ok_or("there is not enough memory for it")?;
-        }
         ready()?;
-        match rustix::io::read(from, spare_capacity(&mut bytes)) {
-            Ok(0) => break,
-            Ok(_) if bytes.len() as u64 > most => return Err(too_large(most)),
-            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
+        if !has_room(room.max(filling.length)) {
+            return Err(NO_MEMORY.into());
+        }
+        match rustix::io::read(from, &mut buffer) {
+            Ok(0) => return filling.seal().map_err(fault),
+            Ok(read) if filling.length + read as u64 > most => return Err(too_large(most)),
+            Ok(read) => filling.add(&buffer[..read]).map_err(fault)?,
+            Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => return Err(worded(&error.into())),
         }
     }
-    // With room to spare `Bytes` counts references in one way only, and so without a branch for each clone.
-    bytes.shrink_to(bytes.len() + 1);
-    Ok(bytes)
 }
 
 /// The digest of what `read_all` would read of a regular file, unless that is nothing.
 pub fn digest(mut from: &File, size: u64, most: u64) -> Result<Option<Digest>, String> {
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; FIRST_ROOM];
+    let mut buffer = vec![0; BUFFER];
     let mut length = 0;
     loop {
         match from.read(&mut buffer) {
