@@ -6,6 +6,7 @@ package content
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"runtime"
 	"time"
 
 	"kcup/config"
@@ -32,6 +33,7 @@ type Digest [sha256.Size]byte
 
 // Content is what is served. Nobody writes to it once it is built.
 type Content struct {
+	*Shared             // where the identity bytes lie; nil where that is the heap
 	Bytes        []byte // identity
 	ETag         string // of the identity bytes, strong
 	LastModified int64  // Unix seconds
@@ -72,16 +74,21 @@ func (c *Content) Size() (size int64) {
 // Source is what Build needs to know of bytes that were read.
 type Source struct {
 	Bytes    []byte
+	Shared   *Shared   // where they lie; nil where that is the heap
 	Name     string    // of the file; empty for standard input
 	Modified time.Time // of a regular file; else zero
 	Once     bool      // as in Content
 }
 
 // Digest is that of the bytes as they were read.
-func (s Source) Digest() Digest { return sha256.Sum256(s.Bytes) }
+func (s Source) Digest() Digest {
+	defer runtime.KeepAlive(s.Shared)
+	return sha256.Sum256(s.Bytes)
+}
 
 // Build makes the content of a source.
 func Build(source Source, cfg *config.Config, now time.Time) *Content {
+	defer runtime.KeepAlive(source.Shared)
 	sum := source.Digest()
 	digits := hex.EncodeToString(sum[:16])
 	kind, textual := mediaType(source.Name, cfg.ContentType, source.Bytes)
@@ -90,7 +97,7 @@ func Build(source Source, cfg *config.Config, now time.Time) *Content {
 	if modified.IsZero() || modified.After(now) {
 		modified = now
 	}
-	c := &Content{Bytes: source.Bytes, ETag: `"` + digits + `"`, LastModified: modified.Unix(), Loaded: now.Unix(), Read: sum, Once: source.Once}
+	c := &Content{Shared: source.Shared, Bytes: source.Bytes, ETag: `"` + digits + `"`, LastModified: modified.Unix(), Loaded: now.Unix(), Read: sum, Once: source.Once}
 	c.Variants[Identity] = Variant{Body: source.Bytes, ETag: c.ETag}
 	if cfg.Compression && textual && len(source.Bytes) >= minCompressed && len(source.Bytes) <= maxCompressed {
 		c.Variants[Brotli] = Variant{Body: brotli(source.Bytes), ETag: `W/"` + digits + `-br"`}

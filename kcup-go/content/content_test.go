@@ -86,7 +86,7 @@ func TestAFileThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
 	}
 	grows := func(from io.Reader, info fs.FileInfo) (int, error) {
 		b, err := readAll(from, info.Size(), 1<<30, func(int64) bool { return os.Truncate(name, info.Size()+9) == nil })
-		return len(b), err
+		return len(b.Bytes), err
 	}
 	if n, err := stable(name, grows); err != errChanging || n != reads+9*rereads+1 {
 		t.Error(n, err)
@@ -107,9 +107,9 @@ func TestAReloadNeedsRoomAndARegularFile(t *testing.T) {
 		once     bool
 		want     string
 	}{
-		{small, 8194, false, false, ""}, {small, 8193, false, false, "there is not enough memory for it"},
-		{small, 3 * 8192, true, false, "there is not enough memory for it"}, {small, 3 * 8194, true, false, ""},
-		{large, 2<<20 + 2, true, false, ""}, {fifo, 1 << 30, false, false, "it is not a regular file"},
+		{small, 8192, false, false, ""}, {small, 8191, false, false, "there is not enough memory for it"},
+		{small, 3*8192 - 1, true, false, "there is not enough memory for it"}, {small, 3 * 8192, true, false, ""},
+		{large, 2 << 20, true, false, ""}, {fifo, 1 << 30, false, false, "it is not a regular file"},
 		{small, 1 << 30, false, true, "it can be read only once"},
 	} {
 		cfg := &config.Config{File: c.file, MaxContent: 1 << 30, Compression: c.compress}

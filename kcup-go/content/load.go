@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -49,10 +50,12 @@ func Make(source Source, cfg *config.Config, log *logrus.Logger) (*Content, erro
 		return Build(source, cfg, time.Now()), nil
 	}
 	read := source.Digest()
-	var err error
-	if source.Bytes, err = publish(source.Bytes, cfg, log); err != nil {
+	served, err := publish(source.Bytes, cfg, log)
+	runtime.KeepAlive(source.Shared)
+	if err != nil {
 		return nil, err
 	}
+	source.Bytes, source.Shared = served, nil
 	c := Build(source, cfg, time.Now())
 	c.Read = read
 	return c, nil
@@ -90,9 +93,9 @@ func reread[T any](cfg *config.Config, was *Content, read func(io.Reader, fs.Fil
 	return got, err
 }
 
-// needed is what content takes with the variants that it may have, which are no larger. size has the spare bytes in it.
+// needed is what content takes with the variants that it may have, which are no larger.
 func needed(size int64, cfg *config.Config) int64 {
-	if cfg.Compression && size <= maxCompressed+spareBytes {
+	if cfg.Compression && size <= maxCompressed {
 		return int64(Codings) * size
 	}
 	return size

@@ -33,14 +33,8 @@ const (
 	rereadPause = 100 * time.Millisecond
 )
 
-// Where a size is not known so many bytes are asked for, and then so small a part of what there is.
-const (
-	firstRead = 4096
-	growth    = 4
-)
-
-// spareBytes are asked for besides the size: for the one that tells of a file that grows, and to see the end behind it.
-const spareBytes = 2
+// readSize is how many bytes are read at once.
+const readSize = 64 << 10
 
 // stable reads a regular file until it did not change meanwhile.
 func stable[T any](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
@@ -121,8 +115,9 @@ func isSame(before, after fs.FileInfo) bool {
 
 // readRegular asks room before it takes memory.
 func readRegular(name string, from io.Reader, info fs.FileInfo, most int64, room func(int64) bool) (Source, error) {
-	b, err := readAll(from, info.Size(), most, room)
-	return Source{Bytes: b, Name: name, Modified: info.ModTime()}, err
+	source, err := readAll(from, info.Size(), most, room)
+	source.Name, source.Modified = name, info.ModTime()
+	return source, err
 }
 
 func readStream(file *os.File, most int64) (Source, error) {
@@ -134,35 +129,50 @@ func readStream(file *os.File, most int64) (Source, error) {
 	if info.Mode().IsRegular() {
 		size = info.Size()
 	}
-	b, err := readAll(file, size, most, func(int64) bool { return true })
-	return Source{Bytes: b}, err
+	return readAll(file, size, most, func(int64) bool { return true })
 }
 
 // readAll reads to the end. The size is a hint.
-func readAll(from io.Reader, size, most int64, room func(int64) bool) (b []byte, err error) {
+func readAll(from io.Reader, size, most int64, room func(int64) bool) (Source, error) {
 	if size > most {
-		return nil, errTooLarge(most)
+		return Source{}, errTooLarge(most)
 	}
-	for more := max(firstRead, size+spareBytes); ; {
-		if len(b) == cap(b) {
-			if !room(more) {
-				return nil, errNoMemory
-			}
-			grown := make([]byte, len(b), int64(len(b))+more)
-			copy(grown, b)
-			b, more = grown, max(firstRead, int64(cap(b))/growth)
+	into, err := newFilling()
+	if err != nil {
+		return Source{}, err
+	}
+	length, err := fill(into, from, size, most, room)
+	if err != nil {
+		return Source{}, errors.Join(err, into.Close())
+	}
+	shared, err := seal(into, length)
+	if err != nil {
+		return Source{}, err
+	}
+	return Source{Bytes: shared.bytes, Shared: shared}, nil
+}
+
+func fill(into io.Writer, from io.Reader, size, most int64, room func(int64) bool) (length int64, err error) {
+	for buffer := make([]byte, readSize); ; {
+		if !room(max(size, length)) {
+			return 0, errNoMemory
 		}
-		n, err := from.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
+		n, err := from.Read(buffer)
+		if length += int64(n); length > most {
+			return 0, errTooLarge(most)
+		}
+		if _, full := into.Write(buffer[:n]); errors.Is(full, syscall.ENOMEM) || errors.Is(full, syscall.ENOSPC) {
+			return 0, errNoMemory
+		} else if full != nil {
+			return 0, full
+		}
 		switch {
-		case int64(len(b)) > most:
-			return nil, errTooLarge(most)
-		case err == io.EOF && len(b) == 0:
-			return nil, errEmpty
+		case err == io.EOF && length == 0:
+			return 0, errEmpty
 		case err == io.EOF:
-			return b[:len(b):len(b)], nil
+			return length, nil
 		case err != nil:
-			return nil, err
+			return 0, err
 		}
 	}
 }

@@ -3,6 +3,7 @@ package content
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -31,6 +32,7 @@ func Answer(cfg *config.Config) (text string, status int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
+	defer runtime.KeepAlive(source.Shared)
 	if cfg.Question.Verb == "lint" {
 		text, status = lint(source.Bytes, cfg.Question.Format)
 		return text, status, nil

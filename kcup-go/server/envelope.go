@@ -14,6 +14,8 @@ const (
 	connectionCost = 2048
 	// The program, its runtime and its workers at rest.
 	resting = 12 << 20
+	// Both variants of the largest content that has any, twice during a reload.
+	variants = 4 << 20
 	// More than this is never kept of incomplete heads; at least two heads always are.
 	mostKept  = 64 << 20
 	leastKept = 32 << 10
@@ -61,8 +63,8 @@ func newEnvelope(wanted, threads int, content int64, around surroundings) envelo
 	if around.memory == 0 {
 		return envelope{maxConnections: connections, kept: mostKept}
 	}
-	// A reload holds the old content and the new one for a moment.
-	free := max(around.memory-resting-2*content, 0)
+	// A reload needs room for new content besides: where there is none it fails (K-104).
+	free := max(around.memory-resting-content, 0)
 	affordable := max(int(free/4*3/connectionCost), 1)
 	most := min(connections, affordable)
 	left := max(free-int64(most)*connectionCost, 0)
@@ -70,21 +72,17 @@ func newEnvelope(wanted, threads int, content int64, around surroundings) envelo
 }
 
 // apply tells the runtime, and says what was decided; it warns where it is memory that is short.
-func (e envelope) apply(wanted, threads int, content int64, around surroundings, log *logrus.Logger) {
+func (e envelope) apply(wanted, threads int, log *logrus.Logger) {
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
-	e.limitRuntime(content)
+	if e.limited {
+		// The content lies outside of the heap; its variants do not.
+		debug.SetMemoryLimit(resting + variants + int64(e.kept))
+	}
 	kept := e.kept / 1024
 	if e.short {
 		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads", e.maxConnections, wanted, kept)
 	} else {
 		log.Infof("at most %d connections, %d KiB for incomplete heads", e.maxConnections, kept)
-	}
-}
-
-// limitRuntime tells the collector of garbage how much there may be; content is the size that is served from now on.
-func (e envelope) limitRuntime(content int64) {
-	if e.limited {
-		debug.SetMemoryLimit(resting + 2*content + int64(e.kept))
 	}
 }

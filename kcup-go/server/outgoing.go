@@ -1,17 +1,24 @@
 package server
 
 import (
+	"runtime"
 	"syscall"
 
+	"kcup/content"
 	"kcup/ops/accesslog"
 	"kcup/respond"
 	"kcup/server/guard"
 )
 
+// sendfileFrom is how long a body is that is sent from its file, which saves copying it into the socket at the price of
+// a second system call for the head. See docs/adr/0006 for what was measured.
+const sendfileFrom = 32 << 10
+
 // outgoing is the rest of an answer that the socket did not take at once. Its body borrows the content's bytes.
 type outgoing struct {
 	head    []byte
 	body    []byte
+	of      *content.Content
 	end     reason // after it, or that the connection stays
 	unsent  int    // bytes in the socket's queue when last looked at; unknown before the first look
 	stalled uint32 // tick since which the peer is known to have taken nothing
@@ -90,7 +97,7 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 		body = nil
 	}
 	w.record(slot, request.Method, head[g.Skip:g.FirstField-2], choice.Status, len(body))
-	return w.send(slot, body, end)
+	return w.send(slot, c, body, end)
 }
 
 func (w *worker) refuse(slot int32, status uint16) (sent bool) {
@@ -98,7 +105,7 @@ func (w *worker) refuse(slot int32, status uint16) (sent bool) {
 	body := choice.Body(c)
 	w.out = choice.AppendHead(w.out[:0], c, &w.clock, respond.Close)
 	w.record(slot, respond.Other, nil, status, len(body))
-	return w.send(slot, body, refused)
+	return w.send(slot, c, body, refused)
 }
 
 // record tells of an answer that begins. line is the request line, nil of a refused head.
@@ -110,9 +117,9 @@ func (w *worker) record(slot int32, method respond.Method, line []byte, status u
 	}
 }
 
-// send writes w.out and body with one call. It says whether the connection is ready for the next request.
-func (w *worker) send(slot int32, body []byte, end reason) (sent bool) {
-	n, err := w.write(slot, w.out, body)
+// send writes w.out and body. It says whether the connection is ready for the next request.
+func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (sent bool) {
+	n, err := w.write(slot, c, w.out, body)
 	switch {
 	case err != 0:
 		w.close(slot, peerGone)
@@ -122,7 +129,7 @@ func (w *worker) send(slot int32, body []byte, end reason) (sent bool) {
 		if n < len(w.out) {
 			out.head, n = append(out.head[:0], w.out[n:]...), len(w.out)
 		}
-		out.body = body[n-len(w.out):]
+		out.body, out.of = body[n-len(w.out):], c
 		w.slots[slot].out = out
 		w.enter(slot, writing)
 	case end == stays:
@@ -133,9 +140,14 @@ func (w *worker) send(slot int32, body []byte, end reason) (sent bool) {
 	return false
 }
 
-// write counts what the kernel took.
-func (w *worker) write(slot int32, head, body []byte) (int, syscall.Errno) {
-	n, err := writev(w.slots[slot].fd, &w.iov, head, body)
+// write counts what the kernel took of a head and a body, which is a slice of the content's bytes, or a constant.
+func (w *worker) write(slot int32, c *content.Content, head, body []byte) (n int, err syscall.Errno) {
+	if file, at, ok := c.Offset(body); ok && len(body) >= sendfileFrom {
+		n, err = sendfile(w.slots[slot].fd, head, file, at, len(body))
+	} else {
+		n, err = writev(w.slots[slot].fd, &w.iov, head, body)
+	}
+	runtime.KeepAlive(c)
 	if err == 0 {
 		w.counters.Bytes += uint64(n)
 	}
@@ -145,7 +157,7 @@ func (w *worker) write(slot int32, head, body []byte) (int, syscall.Errno) {
 // resume goes on with a pending answer, and then with what the peer has sent meanwhile.
 func (w *worker) resume(slot int32) {
 	out := w.slots[slot].out
-	n, err := w.write(slot, out.head, out.body)
+	n, err := w.write(slot, out.of, out.head, out.body)
 	if err != 0 {
 		w.close(slot, peerGone)
 		return

@@ -82,7 +82,7 @@ func TestReasonsOfTheEnd(t *testing.T) {
 		idleTimeout: func(w *worker, slot int32, other int) { w.now += 100; w.expire() },
 		writeTimeout: func(w *worker, slot int32, other int) {
 			w.out = make([]byte, 1<<22)
-			w.send(slot, nil, stays)
+			w.send(slot, w.content.Load(), nil, stays)
 			for range 2 {
 				w.now += 100
 				w.expire()

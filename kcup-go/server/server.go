@@ -25,7 +25,6 @@ type Server struct {
 	workers  []*worker
 	running  sync.WaitGroup
 	memory   memory
-	envelope envelope
 	access   *accesslog.Log
 	url      string
 	patience time.Duration
@@ -40,7 +39,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 	memory := openMemory()
 	around := readSurroundings(memory, cfg.Admin.IsValid())
 	envelope := newEnvelope(cfg.MaxConnections, threads, c.Size(), around)
-	envelope.apply(cfg.MaxConnections, threads, c.Size(), around, log)
+	envelope.apply(cfg.MaxConnections, threads, log)
 	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: max(envelope.kept/threads, 2*guard.MaxHead)}
 	s.content.Store(c)
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
@@ -49,7 +48,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 		writing: glanceTime, lingering: ticks(time.Second),
 	}
 	s.stall = ticks(cfg.WriteTimeout)
-	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: memory, envelope: envelope, access: access}
+	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: memory, access: access}
 	var err error
 	if s.room.wake, err = newWake(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
@@ -80,10 +79,7 @@ func (s *Server) Greeting() string { return fmt.Sprintf("kcup listening on %s\n"
 func (s *Server) Content() *content.Content { return s.shared.content.Load() }
 
 // Replace puts c in the place of the content, for every request from now on (K-100).
-func (s *Server) Replace(c *content.Content) {
-	s.envelope.limitRuntime(c.Size())
-	s.shared.content.Store(c)
-}
+func (s *Server) Replace(c *content.Content) { s.shared.content.Store(c) }
 
 // Room is how many bytes more the cgroup's memory limit leaves us (K-104); a very large number without one.
 func (s *Server) Room() int64 { return s.memory.room() }

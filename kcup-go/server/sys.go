@@ -37,6 +37,41 @@ func writev(fd int32, iov *[2]unix.Iovec, head, body []byte) (int, syscall.Errno
 	}
 }
 
+// sendfile sends head, if there is any left of it, and length bytes of a file, which the kernel does not copy; what the
+// socket cannot take now is no error.
+func sendfile(fd int32, head []byte, file int, at int64, length int) (int, syscall.Errno) {
+	sent, err := 0, syscall.Errno(0)
+	if len(head) > 0 {
+		// The kernel holds the head back until the body's first bytes come.
+		if sent, err = sendMore(fd, head); err != 0 || sent < len(head) {
+			return sent, err
+		}
+	}
+	for {
+		n, _, err := syscall.RawSyscall6(unix.SYS_SENDFILE, uintptr(fd), uintptr(file), uintptr(unsafe.Pointer(&at)), uintptr(length), 0, 0)
+		switch err {
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return sent, 0
+		default:
+			return sent + int(n), err
+		}
+	}
+}
+
+func sendMore(fd int32, b []byte) (int, syscall.Errno) {
+	for {
+		n, _, err := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_MORE|unix.MSG_NOSIGNAL, 0, 0)
+		switch err {
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return 0, 0
+		default:
+			return int(n), err
+		}
+	}
+}
+
 // accept takes a connection without its address, which nobody asks for: the library's call would allocate it.
 func accept(listener int) (int32, syscall.Errno) {
 	fd, _, err := syscall.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)

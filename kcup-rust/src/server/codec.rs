@@ -88,14 +88,19 @@ fn render<'a>(
 
 /// The path of a target (RFC 9112 section 3.2), without its query. In absolute form an empty one is `/` (K-33).
 fn path(target: &str) -> &str {
-    let path = match target.split_once("://") {
-        Some((_, rest)) if !target.starts_with('/') => rest.find(['/', '?']).map_or("", |at| &rest[at..]),
-        _ => target,
-    };
-    match path.split('?').next() {
-        None | Some("") => "/",
-        Some(path) => path,
+    let path = if target.starts_with(['/', '*']) { target } else { behind_authority(target) };
+    let end = path.bytes().position(|byte| byte == b'?').unwrap_or(path.len());
+    match &path[..end] {
+        "" => "/",
+        path => path,
     }
+}
+
+/// What follows `http://` and an authority.
+fn behind_authority(target: &str) -> &str {
+    let authority = target.find("//").map_or(0, |slashes| slashes + 2);
+    let end = target[authority..].find(['/', '?']);
+    end.map_or("", |end| &target[authority + end..])
 }
 
 #[cfg(test)]

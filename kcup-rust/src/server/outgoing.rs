@@ -15,7 +15,7 @@ use crate::content::Shared;
 use crate::respond::Body;
 
 /// Bodies of so many bytes are sent from their file, which saves copying them into the socket at the price of a second
-/// system call for the head. See docs/adr/0005 for what was measured.
+/// system call for the head. See docs/adr/0006 for what was measured.
 const SENDFILE_FROM: usize = 32 << 10;
 
 /// How far a write got.
