@@ -104,16 +104,20 @@ fn write(socket: &TcpStream, head: &[u8], body: Body) -> Result<usize, ()> {
     let Some((file, mut offset)) = file else {
         return taken(|| writev(socket, &[IoSlice::new(head), IoSlice::new(body.bytes)]));
     };
-    let written = match head {
+    let mut sent = match head {
         [] => 0,
         // The kernel holds the head back until the body's first bytes come.
         _ => taken(|| send(socket, head, SendFlags::MORE | SendFlags::NOSIGNAL))?,
     };
-    if written < head.len() {
-        return Ok(written);
+    let all = head.len() + body.bytes.len();
+    // A signal cuts sendfile(2) short while the socket has room, of which no event would tell: only a full socket ends this.
+    while (head.len()..all).contains(&sent) {
+        match taken(|| sendfile(socket, file, Some(&mut offset), all - sent))? {
+            0 => break,
+            more => sent += more,
+        }
     }
-    let sent = taken(|| sendfile(socket, file, Some(&mut offset), body.bytes.len()))?;
-    Ok(written + sent)
+    Ok(sent)
 }
 
 /// What a system call that may be interrupted, or find the socket full, has written.
