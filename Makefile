@@ -19,8 +19,14 @@ ENGINE := containers/with-engine
 SHELL_FILES = .ci/run containers/build containers/base-images containers/with-engine
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 
-.PHONY: help build run test unit verdicts lint fuzz corpus images test-containers containers-set-up e2e \
-  bench-article bench-guard bench-floor bench-idle bench-startup clean \
+SCENARIOS = $(basename $(notdir $(wildcard bench/scenarios/*.toml)))
+GNU = $(shell uname -m)-unknown-linux-gnu
+# Named functions and frame pointers, for perf.
+PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
+
+.PHONY: help build run test unit verdicts lint fuzz corpus images test-containers containers-set-up e2e clean \
+  bench bench-all bench-ready bench-baselines bench-peers bench-readme bench-guard $(SCENARIOS:%=bench-%) \
+  unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%) \
   $(foreach twin,$(TWINS),$(addsuffix -$(twin),build run test unit lint fuzz images test-containers)) lint-shared
 
 ## make TARGET. Where it says [-rust|-go] the target exists for one twin too, as in `make test-go`.
@@ -54,13 +60,16 @@ $(addprefix test-,$(TWINS)): test-%: unit-% build-% $(VENV)/conformance.ok
 	$(CONFORMANCE) --$* bin/kcup-$*
 
 ## unit [-rust|-go]             unit tests alone
-unit: unit-rust unit-go
+unit: unit-rust unit-go unit-bench
 
 unit-rust:
 	cd kcup-rust && $(CARGO) test --locked
 
 unit-go:
 	cd kcup-go && go vet ./... && CGO_ENABLED=0 go test ./...
+
+unit-bench: $(VENV)/bench.ok $(VENV)/conformance.ok
+	$(PYTHON) -m pytest -q bench
 
 ## verdicts                     what both say of every input that the fuzzers left in conformance/corpus must be the same
 verdicts:
@@ -70,7 +79,7 @@ verdicts:
 	diff -r bin/verdicts/rust bin/verdicts/go
 
 ## lint [-rust|-go|-shared]     formatters and linters of every language here; all findings are errors
-lint: lint-rust lint-go lint-shared
+lint: lint-rust lint-go lint-bench lint-shared
 
 lint-rust:
 	cd kcup-rust && $(CARGO) fmt --check && $(CARGO) clippy --locked --all-targets -- -D warnings
@@ -79,6 +88,11 @@ lint-go:
 	@cd kcup-go && unformatted=$$(gofmt -l .) && { [ -z "$$unformatted" ] || { echo "gofmt -w: $$unformatted"; exit 1; }; }
 	cd kcup-go && go vet ./... && go run $(STATICCHECK) ./...
 	@cd containers/tools && [ -z "$$(gofmt -l .)" ] && go vet ./...
+
+lint-bench:
+	cd bench/baselines/rust && $(CARGO) fmt --check && $(CARGO) clippy --quiet --locked -- -D warnings
+	@cd bench/baselines/go && unformatted=$$(gofmt -l .) && { [ -z "$$unformatted" ] || { echo "gofmt -w: $$unformatted"; exit 1; }; }
+	cd bench/baselines/go && go vet ./... && go run $(STATICCHECK) ./...
 
 lint-shared: $(VENV)/lint.ok
 	@grep -qx 'version = "$(VERSION)"' kcup-rust/Cargo.toml || { echo "kcup-rust/Cargo.toml: version is not $(VERSION)"; exit 1; }
@@ -146,15 +160,48 @@ bin/docker/cli-plugins/docker-compose: containers/tools/go.mod
 bin/tools/manifests: containers/tools/go.mod containers/tools/manifests/main.go
 	cd containers/tools && go build -o ../../$@ ./manifests
 
-## bench-article                wrk -t12 -c400 -d30s on 10 KiB, 100 KiB, 1 MiB against both containers (QUICK=1: 3 s each)
-bench-article:
-	$(ENGINE) bash -c 'containers/build rust && containers/build go && python3 bench/article.py'
+## bench                        the benchmarks, and how long each takes
+## bench-NAME, bench-all        one of them, or all; results in bench/results (QUICK=1: a smoke run; as root)
+bench: $(VENV)/bench.ok
+	@$(PYTHON) bench list
 
-## bench-floor                  CPU time per request against a server that parses nothing, and against other servers (QUICK=1)
-## bench-idle                   memory per keep-alive connection in a cgroup of 100 MB (QUICK=1; CONNECTIONS=16384)
-## bench-startup                time from exec to listening, resident memory, size (QUICK=1)
-bench-floor bench-idle bench-startup: bench-%: build
-	python3 bench/$*.py
+$(SCENARIOS:%=bench-%): bench-%: bench-ready
+	$(PYTHON) bench run $*
+
+bench-all: bench-ready
+	$(PYTHON) bench all
+
+bench-ready: build bench-baselines bin/bench-floor $(VENV)/bench.ok $(VENV)/conformance.ok
+
+bin/bench-floor: bench/floor.c
+	@mkdir -p bin
+	gcc -O2 -o $@ $<
+
+# Static, since they are also run in containers that hold nothing else.
+bench-baselines:
+	cd bench/baselines/go && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o ../../../bin/bench-go .
+	cd bench/baselines/rust && RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --quiet --release --locked --target $(GNU)
+	@install -D bench/baselines/rust/target/$(GNU)/release/bench-rust bin/bench-rust
+
+## bench-peers                  install what is compared and used, where absent. Debian: nginx-light lighttpd caddy busybox-static
+##                              wrk slowhttptest linux-perf; Go: k6; cargo, 2 to 5 minutes each: miniserve static-web-server inferno
+bench-peers: $(VENV)/bench.ok
+	$(PYTHON) bench install
+
+## bench-readme                 README's section of results, anew from the last full run
+bench-readme: $(VENV)/bench.ok
+	$(PYTHON) bench readme
+
+## profile-rust, profile-go     a flame graph under load, beside the results of the last full run (QUICK=1)
+$(TWINS:%=profile-%): profile-%: bin/profile/kcup-% $(VENV)/bench.ok
+	$(PYTHON) bench profile $*
+
+bin/profile/kcup-rust:
+	cd kcup-rust && $(PROFILED_RUST) $(CARGO) build --release --locked --target $(MUSL) --target-dir target/profile
+	@install -D kcup-rust/target/profile/$(MUSL)/release/kcup-rust $@
+
+bin/profile/kcup-go:
+	cd kcup-go && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../$@ .
 
 ## bench-guard                  instructions per byte of a request head, at most 10; and what Go's guard allocates: nothing
 bench-guard:
@@ -165,7 +212,7 @@ bench-guard:
 
 ## clean                        remove what was built (an own engine's images stay in KCUP_ENGINE_DIR, /var/tmp/kcup-engine)
 clean:
-	rm -rf bin $(VENV) kcup-rust/target bench/floor .pytest_cache .ruff_cache
+	rm -rf bin $(VENV) kcup-rust/target bench/baselines/rust/target .pytest_cache .ruff_cache
 
 # Debian's python3 comes without ensurepip: virtualenv, or the package with it, makes up for that.
 $(PYTHON):

@@ -1,137 +1,151 @@
-"""The servers under comparison: what peers.toml says, started and stopped by their ids."""
+"""A peer that serves, in a control group of its own, ended by its id. Its like in a container is in engine.py."""
 
 import contextlib
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import tempfile
 import time
-import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from cgroup import Group, new_group
+from peers import fill_in, in_root
+
 READY_SECONDS = 10
+# Enough for one that drains; the others are cut.
+STOP_SECONDS = 3
+MODIFIED = 784111777
 PATH = "/content.txt"
 REQUEST = f"GET {PATH} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()
 
 
+class Unserved(Exception):
+    """A server that does not serve the content: nothing can be measured."""
+
+
 @dataclass(frozen=True)
-class Peer:
-    name: str
+class Terms:
+    """How a server is run: threads, the CPUs it may use, and its limits in CPUs and millions of bytes."""
+
+    workers: int = 1
+    on_cpus: frozenset[int] | None = None
+    cpus: float | None = None
+    memory_mb: int | None = None
+
+
+@dataclass(frozen=True)
+class Server:
     port: int
-    start: list[str]
-    install: str
-    config: str = ""
-    sizes: tuple[int, ...] = ()
-
-    def program(self):
-        return shutil.which(self.start[0].format(root=ROOT))
-
-    def serves(self, size):
-        return not self.sizes or size in self.sizes
+    pid: int
+    group: Group
+    directory: Path
+    is_running: Callable[[], bool]
+    was_killed: Callable[[], bool]
 
 
-def declared(names):
-    table = tomllib.loads((ROOT / "bench" / "peers.toml").read_text())
-    return [Peer(name, **table[name]) for name in names]
-
-
-def choose(names):
-    """The peers of these names that are installed, and how to install the others."""
-    peers = declared(names)
-    absent = {peer.name: peer.install for peer in peers if not peer.program()}
-    return [peer for peer in peers if peer.name not in absent], absent
-
-
-def content(directory, size):
-    """A text file of that size. The engine's containers run as nobody in particular, hence the permissions."""
-    path = Path(directory) / "content.txt"
-    path.write_bytes(b"x" * size)
-    path.chmod(0o644)
-    Path(directory).chmod(0o755)
-    return path
+def text_of_size(size):
+    return b"x" * size
 
 
 @contextlib.contextmanager
-def serving(peer, size, workers=1, prepare=lambda: None):
-    """Run a peer with content of that size; `prepare` is called in its process before it becomes the peer."""
+def content_in_directory(content):
+    """A fresh directory with content.txt; readable for all, since a container's user is nobody in particular."""
     with tempfile.TemporaryDirectory(prefix="kcup-bench-") as directory:
-        content(directory, size)
-        values = {"root": ROOT, "dir": directory, "port": peer.port, "size": size, "workers": workers}
-        (Path(directory) / "config").write_text(fill(peer.config, values))
-        with contextlib.closing(socket.socket()) as probe:
-            if probe.connect_ex(("127.0.0.1", peer.port)) == 0:
-                raise SystemExit(f"port {peer.port} is taken: {peer.name} cannot be measured")
-        log = Path(directory) / "log"
-        with log.open("wb") as output:
-            command = [fill(word, values) for word in peer.start]
-            # A session of its own: lighttpd hands the signal that ends it on to its whole process group.
-            process = subprocess.Popen(
-                command, stdout=output, stderr=output, start_new_session=True, preexec_fn=prepare
-            )
+        path = Path(directory) / "content.txt"
+        path.write_bytes(content)
+        os.utime(path, (MODIFIED, MODIFIED))
+        path.chmod(0o644)
+        path.parent.chmod(0o755)
+        yield path
+
+
+def values(peer, file, content, workers):
+    common = {"port": peer.port, "dir": file.parent, "file": file, "size": len(content), "workers": workers}
+    text = content.decode(errors="replace") if len(content) <= (peer.largest or 0) else ""
+    return {**common, "text": text}
+
+
+def start(peer, known, prepare=lambda: None, output=subprocess.DEVNULL):
+    """Start a peer as a process of its own session: some hand the signal that ends them on to their process group."""
+    config = fill_in(peer.config.replace("{serve}", peer.serve), known)
+    (Path(known["dir"]) / "config").write_text(config)
+    environment = {**os.environ, **{key: fill_in(value, known) for key, value in peer.env.items()}}
+    command = [in_root(peer.program), *(fill_in(word, known) for word in peer.args)]
+    return subprocess.Popen(
+        command, stdout=output, stderr=output, env=environment, start_new_session=True, preexec_fn=prepare
+    )
+
+
+@contextlib.contextmanager
+def process(peer, content, terms):
+    with (
+        content_in_directory(content) as file,
+        new_group(peer.name, terms.cpus, terms.memory_mb) as group,
+        (file.parent / "log").open("w+") as log,
+    ):
+        reject_taken_port(peer)
+
+        def prepare():
+            group.enter()
+            if terms.on_cpus:
+                os.sched_setaffinity(0, terms.on_cpus)
+
+        running = start(peer, values(peer, file, content, terms.workers), prepare, log)
         try:
-            wait_until_served(peer.name, peer.port, size, lambda: process.poll() is None, log.read_text)
-            yield process
+            server = Server(
+                peer.port,
+                running.pid,
+                group,
+                file.parent,
+                is_running=lambda: running.poll() is None,
+                was_killed=lambda: group.kills() > 0,
+            )
+            wait_until_served(peer, content, server.is_running, (file.parent / "log").read_text)
+            yield server
         finally:
-            stop(process)
+            stop(running)
 
 
-def fill(text, values):
-    """Not str.format: the braces of nginx's language are its own."""
-    for key, value in values.items():
-        text = text.replace(f"{{{key}}}", str(value))
-    return text
+def reject_taken_port(peer):
+    with contextlib.closing(socket.socket()) as probe:
+        if probe.connect_ex(("127.0.0.1", peer.port)) == 0:
+            raise SystemExit(f"port {peer.port} is taken: {peer.name} cannot be measured")
 
 
-def wait_until_served(name, port, size, alive, log):
-    """Until the whole content has been had once: what answers is what is to be measured."""
+def wait_until_served(peer, content, is_running, log):
+    """Until the content has been had once, whole: what answers is what is to be measured."""
     until = time.monotonic() + READY_SECONDS
-    while time.monotonic() < until and alive():
-        with contextlib.suppress(ConnectionError), socket.create_connection(("127.0.0.1", port), 1) as connection:
-            connection.settimeout(READY_SECONDS)
-            if (got := exchange(connection)) != size:
-                raise SystemExit(f"{name} answers {got} bytes instead of {size}")
+    while time.monotonic() < until and is_running():
+        with contextlib.suppress(OSError, HTTPException):
+            got = fetch(peer.port)
+            # The floor has a content of its own, of the same length.
+            if (got != content and peer.name != "floor") or len(got) != len(content):
+                raise Unserved(f"answers with something else than the content: {got[:100]!r}")
             return
         time.sleep(0.02)
-    raise SystemExit(f"{name} does not serve: {log().strip() or 'it says nothing'}")
+    raise Unserved(f"does not serve: {log().strip() or 'it says nothing'}")
 
 
-def exchange(connection):
-    """One request over an open connection: the length of the answer's body, which must be a 200."""
-    connection.sendall(REQUEST)
-    buffer = b""
-    while b"\r\n\r\n" not in buffer:
-        buffer += receive(connection)
-    head, _, body = buffer.partition(b"\r\n\r\n")
-    status, *lines = head.lower().split(b"\r\n")
-    if not status.startswith(b"http/1.1 200 "):
-        raise ConnectionError(f"answered {status!r}")
-    length = next(int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:"))
-    got = len(body)
-    while got < length:
-        got += len(receive(connection))
-    return got
+def fetch(port):
+    """The content, by a connection of its own."""
+    with socket.create_connection(("127.0.0.1", port), READY_SECONDS) as connection:
+        connection.sendall(REQUEST)
+        response = HTTPResponse(connection)
+        response.begin()
+        body = response.read()
+        if response.status != 200:
+            raise HTTPException(f"answered with {response.status}")
+        return body
 
 
-def receive(connection):
-    if not (data := connection.recv(262144)):
-        raise ConnectionError("closed before the answer was whole")
-    return data
-
-
-def stop(process):
-    """End a process; what it started itself is ended with it where it leads a session."""
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(10)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def on_cpu(cpu):
-    """For `prepare`: pins the process to one CPU."""
-    return lambda: os.sched_setaffinity(0, {cpu})
+def stop(running):
+    """End a process and wait for it."""
+    running.terminate()
+    try:
+        running.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        running.kill()
+        running.wait()

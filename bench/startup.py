@@ -1,61 +1,54 @@
-"""From exec to the line that says it listens, and resident memory at rest: both programs in turns."""
+"""The kind "startup": from exec to the first byte of an answer, memory at rest, sizes of program and image."""
 
+import os
 import re
-import subprocess
-import tempfile
+import socket
 import time
 from pathlib import Path
 
-from measure import QUICK, doubts, median, progress, report, run, table
-from servers import ROOT, content, stop
+from cgroup import MEGABYTE, new_group
+from engine import image_sizes
+from servers import REQUEST, Unserved, content_in_directory, reject_taken_port, start, stop, text_of_size, values
 
-PROGRAMS = ["kcup-rust", "kcup-go"]
-ROUNDS = 5 if QUICK else 30
-CONTENT = 66
+WORKERS = 1
+START_SECONDS = 10
+# Between two attempts to connect: long enough to leave the server a CPU.
+RETRY_SECONDS = 0.0002
 # What a runtime needs to give back what starting took.
 SETTLE_SECONDS = 0.5
 
 
-def start(program, file):
-    """Milliseconds to the line, kilobytes resident with one worker."""
-    command = [ROOT / "bin" / program, "--file", file, "--port", "0", "--threads", "1", "--log-level", "error"]
-    began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    try:
-        process.stdout.readline()
-        milliseconds = (time.monotonic() - began) * 1000
-        time.sleep(SETTLE_SECONDS)
-        status = Path(f"/proc/{process.pid}/status").read_text()
-    finally:
-        stop(process)
-    return milliseconds, int(re.search(r"VmRSS:\s+(\d+) kB", status)[1])
+def measure(peer, point, run):
+    content = text_of_size(point["size"])
+    with content_in_directory(content) as file, new_group(peer.name) as group:
+        reject_taken_port(peer)
+        began = time.monotonic()
+        running = start(peer, values(peer, file, content, WORKERS), group.enter)
+        try:
+            wait_for_first_byte(peer, running)
+            milliseconds = (time.monotonic() - began) * 1000
+            time.sleep(SETTLE_SECONDS)
+            resident = sum(proportional_share(pid) for pid in group.processes())
+        finally:
+            stop(running)
+    size = os.stat(os.path.realpath(peer.path())).st_size
+    record = {"first_byte_ms": milliseconds, "resident_mb": resident / MEGABYTE, "program_mb": size / MEGABYTE}
+    return [{**record, **(image_sizes(peer.image) if peer.image and run.first_round else {})}]
 
 
-def main():
-    warnings = doubts()
-    sizes = {program: (ROOT / "bin" / program).stat().st_size for program in PROGRAMS}
-    results = {program: {"ms": [], "rss_kb": [], "bytes": size} for program, size in sizes.items()}
-    with tempfile.TemporaryDirectory(prefix="kcup-bench-") as directory:
-        file = content(directory, CONTENT)
-        for number in range(ROUNDS):
-            progress(f"round {number + 1} of {ROUNDS}")
-            for program, result in results.items():
-                milliseconds, resident = start(program, file)
-                result["ms"].append(milliseconds)
-                result["rss_kb"].append(resident)
-    header = ["", "ms to listening", "least", "most", "MB resident", "MB program"]
-    rows = [
-        [
-            program,
-            *(f"{pick(result['ms']):.1f}" for pick in (median, min, max)),
-            f"{median(result['rss_kb']) * 1024 / 1e6:.2f}",
-            f"{result['bytes'] / 1e6:.2f}",
-        ]
-        for program, result in results.items()
-    ]
-    table(header, rows)
-    report("startup", {}, results, warnings)
+def wait_for_first_byte(peer, running):
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and running.poll() is None:
+        try:
+            with socket.create_connection(("127.0.0.1", peer.port)) as connection:
+                connection.sendall(REQUEST)
+                if connection.recv(1):
+                    return
+        except ConnectionError:
+            time.sleep(RETRY_SECONDS)
+    raise Unserved("does not start")
 
 
-if __name__ == "__main__":
-    run(main)
+def proportional_share(pid):
+    """Bytes of memory of a process, those that it shares with others divided among them."""
+    return int(re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)[1]) * 1024

@@ -1,0 +1,150 @@
+"""What the charts are made of: looks, scales, names that stand beside what they name.
+
+kcup's two are in colour and drawn last, all others grey. The colours are of Okabe and Ito's palette, which readers with
+any kind of colour vision can tell apart.
+"""
+
+import math
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+COLOURS = {"kcup-rust": "#D55E00", "kcup-go": "#0072B2", "floor": "black"}
+GREY, FAINT = "#767676", "#dddddd"
+MARKERS = ["s", "^", "D", "v", "P", "X", "<", ">", "h", "*"]
+# Between the middles of two names, in points.
+NAME_GAP = 10.5
+NAME_DISTANCE = 8
+POINTS_PER_INCH = 72
+STYLE = {
+    "font.size": 9,
+    "font.family": "DejaVu Sans",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "figure.facecolor": "white",
+    # The same data gives the same file.
+    "svg.hashsalt": "kcup",
+}
+PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
+
+
+def is_ours(contender):
+    return contender.startswith("kcup-")
+
+
+def ink(contender):
+    return COLOURS.get(contender, GREY)
+
+
+def weight(contender):
+    return "bold" if is_ours(contender) else "normal"
+
+
+def stroke(contender, index=0):
+    """How a contender's line is drawn; the index chooses a marker for those that have no colour."""
+    ours = is_ours(contender)
+    return {
+        "color": ink(contender),
+        "linewidth": 2.4 if ours else 1.1,
+        "marker": "o" if ours else MARKERS[index % len(MARKERS)],
+        "markersize": 6 if ours else 4,
+        "zorder": 5 if ours else 3,
+    }
+
+
+def grid(count, width, height, columns, **options):
+    """A figure of panels, each of that size in inches."""
+    columns = min(count, columns)
+    rows = math.ceil(count / columns)
+    size = (width * columns, height * rows)
+    figure, axes = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
+    for unused in axes.flat[count:]:
+        unused.set_visible(False)
+    return figure, list(axes.flat[:count])
+
+
+def headline(figure, text):
+    figure.suptitle(text, x=0.01, ha="left", fontsize=10.5)
+
+
+def ticks_at(axis, places):
+    axis.set_ticks(places)
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(PLAIN)
+
+
+def scale_heights(axes, heights):
+    """From 0, or by powers of ten where the heights are too far apart for that."""
+    if min(heights) > 0 and max(heights) / min(heights) > 20:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(PLAIN)
+    axes.grid(axis="y", color=FAINT, linewidth=0.7)
+
+
+def mark_limit(axes, limit):
+    if limit is not None:
+        axes.axhline(limit, color="black", linewidth=1, linestyle=(0, (4, 3)))
+        place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        axes.annotate("limit", (0, limit), (3, 3), fontsize=8, **place)
+
+
+def name_rows(axes, names):
+    """Contenders as the names of rows, the first at the top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    for text in axes.get_yticklabels():
+        text.set(color=ink(text.get_text()), weight=weight(text.get_text()))
+
+
+def write_value(axes, place, text, contender):
+    """A number at the right of what it is the value of."""
+    look = {"color": ink(contender), "weight": weight(contender), "fontsize": 8, "va": "center"}
+    axes.annotate(text, place, (5, 0), textcoords="offset points", **look)
+
+
+def name_ends(axes, ends):
+    """Names at the right, each beside the end of its line, moved apart where they would overlap."""
+    axes.figure.canvas.draw()
+    scale = POINTS_PER_INCH / axes.figure.dpi
+    right = axes.transAxes.transform((1, 0))[0] * scale
+    at = sorted((axes.transData.transform(end)[1] * scale, name) for name, end in ends.items())
+    for (height, name), wanted in zip(at, spread_out([height for height, _ in at], NAME_GAP), strict=True):
+        away = right - axes.transData.transform(ends[name])[0] * scale + NAME_DISTANCE
+        contender = name.partition(" ")[0]
+        axes.annotate(
+            name,
+            ends[name],
+            (away, wanted - height),
+            textcoords="offset points",
+            annotation_clip=False,
+            va="center",
+            fontsize=8.5,
+            color=ink(contender),
+            weight=weight(contender),
+            arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4},
+        )
+
+
+def spread_out(heights, gap):
+    """Sorted heights, each at least a gap above the one before. Those that touch are moved around their middle."""
+    groups = []
+    for height in heights:
+        groups.append([height])
+        while len(groups) > 1 and reach(groups[-1], gap)[0] < reach(groups[-2], gap)[1] + gap:
+            last = groups.pop()
+            groups[-1] += last
+    return [reach(group, gap)[0] + index * gap for group in groups for index in range(len(group))]
+
+
+def reach(group, gap):
+    """The lowest and the highest place that the members of a group take around their middle."""
+    middle, half = sum(group) / len(group), (len(group) - 1) * gap / 2
+    return middle - half, middle + half

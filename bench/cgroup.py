@@ -1,0 +1,116 @@
+"""Control groups, version 1 and 2: the CPU time and memory of a server with all that it starts, and limits on both.
+
+A group has only the controllers that are asked for: one for CPU shares, say, would change how the server and the load
+share a CPU. Its CPU time is counted in any case. Making a group needs root.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+MOUNT = Path("/sys/fs/cgroup")
+PERIOD = 100_000
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Group:
+    """The directory of each controller: in version 2 it is the same one for all."""
+
+    paths: dict[str, Path]
+
+    def processes(self):
+        return [int(line) for line in (self.paths["cpuacct"] / "cgroup.procs").read_text().split()]
+
+    def enter(self):
+        """Move the calling process into the group."""
+        for path in set(self.paths.values()):
+            (path / "cgroup.procs").write_text(str(os.getpid()))
+
+    def cpu_seconds(self):
+        """User and system time of all that ever ran in it."""
+        path = self.paths["cpuacct"]
+        if (path / "cpuacct.usage").exists():
+            return int((path / "cpuacct.usage").read_text()) / 1e9
+        return int(re.search(r"usage_usec (\d+)", (path / "cpu.stat").read_text())[1]) / 1e6
+
+    def memory(self):
+        """Bytes, the kernel's share included; None where memory is not watched."""
+        if "memory" not in self.paths:
+            return None
+        return int(self._file("memory", "memory.usage_in_bytes", "memory.current").read_text())
+
+    def kills(self):
+        """How often the kernel ended a process of the group for want of memory."""
+        if "memory" not in self.paths:
+            return 0
+        events = self._file("memory", "memory.oom_control", "memory.events").read_text()
+        return int(re.search(r"oom_kill (\d+)", events)[1])
+
+    def limit(self, cpus, memory_mb):
+        if cpus:
+            quota = int(cpus * PERIOD)
+            file = self._file("cpu", "cpu.cfs_quota_us", "cpu.max")
+            file.write_text(f"{quota} {PERIOD}" if file.name == "cpu.max" else str(quota))
+        if memory_mb:
+            self._file("memory", "memory.limit_in_bytes", "memory.max").write_text(str(memory_mb * MEGABYTE))
+
+    def _file(self, controller, version_1, version_2):
+        path = self.paths[controller]
+        return path / (version_1 if (path / version_1).exists() else version_2)
+
+    def remove(self):
+        """End what is left in it, by its ids, and then the group."""
+        while left := self.processes():
+            for process in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            time.sleep(0.01)
+        for path in set(self.paths.values()):
+            path.rmdir()
+
+
+@contextlib.contextmanager
+def new_group(name, cpus=None, memory_mb=None):
+    """A fresh group with limits, in CPUs and in millions of bytes; removed at the end with all that runs in it."""
+    limits = {"cpu": cpus, "memory": memory_mb}
+    limited = [controller for controller, limit in limits.items() if limit]
+    directory = f"kcup-bench-{name}-{os.getpid()}"
+    group = Group({controller: _base(controller) / directory for controller in ["cpuacct", *limited]})
+    try:
+        if limited and is_version_2():
+            (MOUNT / "cgroup.subtree_control").write_text(" ".join(f"+{controller}" for controller in limited))
+        for path in set(group.paths.values()):
+            path.mkdir()
+        group.limit(cpus, memory_mb)
+    except OSError as error:
+        raise SystemExit(f"cannot make a control group: {error} (it takes root, and {MOUNT} to be writable)") from None
+    try:
+        yield group
+    finally:
+        group.remove()
+
+
+def is_version_2():
+    return (MOUNT / "cgroup.controllers").exists()
+
+
+def _base(controller):
+    """Resolved: version 1 may have two controllers in one place, under a name for each."""
+    return MOUNT if is_version_2() else (MOUNT / controller).resolve()
+
+
+def group_of(pid):
+    """The group that a process is in: of a container, when the process is its first."""
+    paths = {}
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in ["cpuacct", "memory"] if is_version_2() else controllers.split(","):
+            paths[controller] = _base(controller) / path.lstrip("/")
+    if not {"cpuacct", "memory"} <= paths.keys():
+        raise SystemExit("no control group with CPU time and memory: is the engine on this machine?")
+    return Group(paths)

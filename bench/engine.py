@@ -1,0 +1,77 @@
+"""A peer that serves in a container, and what its image weighs. The engine is the one that answers."""
+
+import contextlib
+import gzip
+import io
+import json
+import subprocess
+import tarfile
+import uuid
+
+from cgroup import MEGABYTE, group_of
+from peers import fill_in, in_root
+from servers import Server, content_in_directory, values, wait_until_served
+
+# What `docker push` packs layers with.
+GZIP_LEVEL = 6
+
+
+@contextlib.contextmanager
+def container(peer, content, terms):
+    """The peer's image, on the host's network: a bridge would be measured as well."""
+    name = f"kcup-bench-{uuid.uuid4().hex[:12]}"
+    limits = ["--cpus", str(terms.cpus), "--memory", f"{terms.memory_mb}mb"]
+    with content_in_directory(content) as file:
+        inside = {**values(peer, file, content, terms.workers), "dir": "/", "file": "/content.txt"}
+        environment = [word for key, value in peer.env.items() for word in ("--env", f"{key}={fill_in(value, inside)}")]
+        options = ["--network", "host", "--volume", f"{file}:/content.txt:ro", *environment]
+        try:
+            args = [fill_in(word, inside) for word in peer.args]
+            docker("run", "--detach", "--name", name, *limits, *options, peer.image, *args)
+            pid = int(docker("inspect", "--format", "{{.State.Pid}}", name))
+            server = Server(
+                peer.port,
+                pid,
+                group_of(pid),
+                file.parent,
+                is_running=lambda: docker("inspect", "--format", "{{.State.Running}}", name) == "true",
+                was_killed=lambda: docker("inspect", "--format", "{{.State.OOMKilled}}", name) == "true",
+            )
+            wait_until_served(peer, content, server.is_running, lambda: docker("logs", name))
+            yield server
+        finally:
+            subprocess.run(["docker", "rm", "--force", name], capture_output=True, check=False)
+
+
+def docker(*args):
+    done = subprocess.run(["docker", *args], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"docker {args[0]}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def build_image(peer):
+    """Build the peer's image, which the engine does only when something changed."""
+    done = subprocess.run(in_root(peer.build).split(), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{peer.build}: {done.stderr.strip()}")
+
+
+def copy_from_image(image, path, target):
+    """A file of the image, so that the very program that it runs can be looked at."""
+    name = docker("create", image)
+    try:
+        docker("cp", f"{name}:{path}", str(target))
+    finally:
+        docker("rm", name)
+
+
+def image_sizes(image):
+    """Millions of bytes: unpacked as the engine counts it, and packed as a registry sends it."""
+    saved = subprocess.run(["docker", "save", f"{image}:latest"], stdout=subprocess.PIPE, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(saved)) as archive:
+        (manifest,) = json.load(archive.extractfile("manifest.json"))
+        layers = [archive.extractfile(layer).read() for layer in manifest["Layers"]]
+    packed = sum(len(gzip.compress(layer, GZIP_LEVEL)) for layer in layers)
+    size = int(docker("image", "inspect", "--format", "{{.Size}}", f"{image}:latest"))
+    return {"image_mb": size / MEGABYTE, "pull_mb": packed / MEGABYTE}

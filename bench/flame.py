@@ -1,0 +1,86 @@
+"""Where the time goes: one of kcup's two recorded by perf under wrk, drawn by inferno as a flame graph.
+
+perf serves for both: Go's programs keep frame pointers, and `make profile-rust` builds with them.
+"""
+
+import contextlib
+import subprocess
+from collections import Counter
+from dataclasses import replace
+
+from load import placed
+from loads import wrk
+from peers import ROOT, install, peer, tool
+from servers import process, stop, text_of_size
+from tables import markdown, size_name
+
+CONNECTIONS = 64
+SIZE = 10240
+HERTZ = 999
+# How many functions the page has.
+SHOWN = 15
+KERNEL = "_[k]"
+NANOSECONDS = 1e9
+
+
+def record(twin, seconds, directory):
+    """Record bin/profile/kcup-TWIN; write a flame graph and a page of what costs most."""
+    install([tool(name) for name in ("wrk", "perf", "inferno")])
+    profiled = replace(peer(f"kcup-{twin}"), program=str(ROOT / "bin" / "profile" / f"kcup-{twin}"))
+    terms, load_cpus = placed({"placement": "apart"})
+    with process(profiled, text_of_size(SIZE), terms) as server:
+        data = server.directory / "perf.data"
+        with recording(server.pid, seconds, data):
+            wrk(server.port, len(load_cpus), CONNECTIONS, seconds, load_cpus)
+        script = output_of(["perf", "script", "--input", str(data)])
+    stacks = output_of(["inferno-collapse-perf", "--kernel"], script)
+    what = f"{profiled.name} under wrk with {CONNECTIONS} connections, {size_name(SIZE)}"
+    directory.mkdir(parents=True, exist_ok=True)
+    graph = directory / f"flame-{profiled.name}.svg"
+    graph.write_text(output_of(["inferno-flamegraph", "--deterministic", "--title", what], stacks))
+    graph.with_suffix(".md").write_text(page(what, graph.name, stacks))
+    print(f"{graph.relative_to(ROOT)}\n\n{page(what, graph.name, stacks)}")
+
+
+@contextlib.contextmanager
+def recording(pid, seconds, data):
+    """perf beside what is done meanwhile; it ends by itself, and at the latest with it."""
+    options = ["--freq", str(HERTZ), "--call-graph", "fp", "--event", "cpu-clock", "--output", str(data)]
+    command = ["perf", "record", "--quiet", *options, "--pid", str(pid), "--", "sleep", str(seconds)]
+    running = subprocess.Popen(command, start_new_session=True)
+    try:
+        yield
+        running.wait()
+    finally:
+        stop(running)
+
+
+def output_of(command, text=None):
+    done = subprocess.run(command, input=text, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{command[0]}: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def page(what, graph, stacks):
+    total, kernel, own = shares(stacks)
+    rows = [[f"`{function}`", f"{count / total:.1%}"] for function, count in own.most_common(SHOWN)]
+    return (
+        f"# {what}\n\n![flame graph]({graph})\n\nOf {total / NANOSECONDS:.2f} s of CPU time {kernel / total:.0%} were "
+        "the kernel's. What costs most in the program itself, as a share of all, without what it calls:\n\n"
+        f"{markdown(['function', 'share'], rows)}\n"
+    )
+
+
+def shares(stacks):
+    """CPU time in all, in the kernel, and of each function of the program itself: the clock counts nanoseconds."""
+    total, kernel, own = 0, 0, Counter()
+    for line in stacks.splitlines():
+        frames, _, count = line.rpartition(" ")
+        leaf = frames.rpartition(";")[2]
+        total += int(count)
+        if leaf.endswith(KERNEL):
+            kernel += int(count)
+        else:
+            own[leaf] += int(count)
+    return total, kernel, own

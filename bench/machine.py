@@ -1,0 +1,105 @@
+"""The machine that measures: what it is, and every reason to distrust what it measures now."""
+
+import contextlib
+import os
+import platform
+import re
+import socket
+import time
+from pathlib import Path
+
+SAMPLE_SECONDS = 1.0
+BUSY_LIMIT = 0.05
+STOLEN_LIMIT = 0.005
+# A load that keeps its CPUs this busy sets the pace itself.
+LOAD_LIMIT = 0.9
+ALWAYS = [
+    "Client and server are one machine, and speak over loopback: no network, no interrupts of a network card.",
+    "This is one machine: another kernel or CPU has other ratios.",
+]
+
+
+def facts():
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    memory = int(re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text())[1]) * 1024
+    return {
+        "cpu": model[1].strip() if model else platform.machine(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "memory_gb": round(memory / 1e9, 1),
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def slug(machine):
+    """A name for a directory: the processor's model and how many there are, never a host's name."""
+    words = re.sub(r"\((r|tm)\)|\bcpu\b|@.*|processor", " ", machine["cpu"].lower())
+    return f"{re.sub(r'[^a-z0-9]+', '-', words).strip('-')}-{machine['cpus']}cpu"
+
+
+def cpu_times():
+    """Seconds since boot that all CPUs together were idle, were stolen by the host, and in all."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    ticks = os.sysconf("SC_CLK_TCK")
+    return {"idle": (fields[3] + fields[4]) / ticks, "stolen": fields[7] / ticks, "all": sum(fields) / ticks}
+
+
+def shares_since(before):
+    """Shares of all CPUs' time, busy and stolen, since an earlier cpu_times()."""
+    now = cpu_times()
+    spent = max(now["all"] - before["all"], 1e-9)
+    return {"busy": 1 - (now["idle"] - before["idle"]) / spent, "stolen": (now["stolen"] - before["stolen"]) / spent}
+
+
+def busy():
+    """The share of the CPUs that others use now."""
+    before = cpu_times()
+    time.sleep(SAMPLE_SECONDS)
+    return shares_since(before)["busy"]
+
+
+def doubts():
+    """Reasons that are seen before anything is started."""
+    found = []
+    if "dockerd" in programs():
+        found.append("A Docker engine is running.")
+    if connections_are_tracked():
+        found.append("Connection tracking is on (iptables rules): every request over loopback pays for it.")
+    if len(os.sched_getaffinity(0)) < 2:
+        found.append("There is one CPU only: the load takes what the server needs.")
+    return found
+
+
+def doubts_of(result, records):
+    """Reasons that a scenario gives itself."""
+    found = []
+    if result["busy_before"] > BUSY_LIMIT:
+        found.append("The machine is shared: others used its CPUs before the start.")
+    if result["stolen"] > STOLEN_LIMIT:
+        found.append("The host took CPU time while this was measured.")
+    loads = [record for record in records if "load_cpus" in record]
+    paced = sum(record["load_cpus"] / record["load_cpus_had"] > LOAD_LIMIT for record in loads)
+    if paced:
+        found.append(
+            f"The client is the bottleneck in {paced} of {len(loads)} measurements, where it used over {LOAD_LIMIT:.0%}"
+            " of its CPUs: requests per second are the client's there."
+        )
+    if errors := sum(record.get("errors") or 0 for record in records):
+        found.append(f"{errors} requests failed; they are in the table.")
+    return found
+
+
+def programs():
+    """Names of all that runs."""
+    found = set()
+    for comm in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            found.add(comm.read_text().strip())
+    return found
+
+
+def connections_are_tracked():
+    """Whether a connection over loopback leaves an entry."""
+    count = Path("/proc/sys/net/netfilter/nf_conntrack_count")
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
+        return count.exists() and int(count.read_text()) > 0

@@ -1,0 +1,81 @@
+"""README's section of results, made of the last full run that is committed."""
+
+import report
+from machine import ALWAYS
+from peers import ROOT, TWINS
+from report import pages, read
+from session import RESULTS
+from tables import cell_of, losses, markdown, number, point_name, points, ratio_of, size_name
+
+README = ROOT / "README.md"
+BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+PICTURES = {
+    "floor-ratios-cpu_us.svg": "CPU time per request, as a ratio to a server that parses nothing",
+    "ladder-lines-requests_per_second.svg": "requests per second by connections",
+    "idle-lines-memory.svg": "memory by idle connections",
+}
+NAMES = [*TWINS, "nginx", "lighttpd", "caddy"]
+
+
+def full_runs():
+    """Directories of finished full runs, the oldest first. Those that are not finished, or quick, are elsewhere."""
+    return sorted(path.parent for path in RESULTS.glob("*/run.json") if path.parent.name[:1].isdigit())
+
+
+def split(text):
+    """What stands before the section, the section, and what stands behind it."""
+    before, begin, rest = text.partition(BEGIN)
+    section, end, after = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"README.md lacks {BEGIN} or {END}")
+    return before + begin, section, end + after
+
+
+def update():
+    """The section anew, and the pages of the run that it is made of."""
+    runs = full_runs()
+    if not runs:
+        raise SystemExit("no full run is there: make bench-all makes one")
+    report.write(runs[-1])
+    before, _, after = split(README.read_text())
+    README.write_text(before + section(runs[-1]) + after)
+
+
+def section(directory):
+    about, results = read(directory)
+    results = {result["scenario"]: result for result in results}
+    place, machine = directory.relative_to(ROOT), about["machine"]
+    lost = sum(1 for result in results.values() for _ in losses(result))
+    return pages(
+        f"\nThe run of {about['began'][:10]} on {machine['cpus']} CPUs, {machine['cpu']}, {machine['kernel']}: "
+        f"[all of it]({place}/summary.md), beside what others published; "
+        f"[where kcup loses]({place}/summary.md#where-kcup-loses), {lost} places; "
+        f"[every reason to distrust it]({place}/README.md). {ALWAYS[1]}",
+        markdown(["", *NAMES], rows(results)),
+        *(f"![{what}]({place}/{picture})" for picture, what in PICTURES.items()),
+    )
+
+
+def rows(results):
+    """A line for each question that a newcomer has."""
+    for dimensions, cells in points(results["floor"]):
+        floor = cell_of(cells, "floor")
+        told = {cell.contender: ratio_of(cell, floor, "cpu_us") for cell in cells}
+        yield row(f"CPU time per request of {size_name(dimensions['size'])}, ratio to the floor", told)
+    *_, (dimensions, cells) = points(results["idle"])
+    yield medians(f"memory of {point_name(dimensions)}, idle, MB", cells, "memory")
+    ((_, cells),) = points(results["correctness"])
+    cases = number(cells[0].median("cases"), "cases")
+    yield medians(f"held of {cases} cases that hold for any server of one file", cells, "held")
+    ((_, cells),) = points(results["startup"])
+    yield medians("from exec to the first byte, ms", cells, "first_byte_ms")
+    yield medians("memory at rest, MB", cells, "resident_mb")
+    yield medians("image as it is pulled, MB", cells, "pull_mb")
+
+
+def medians(question, cells, metric):
+    return row(question, {cell.contender: number(cell.median(metric), metric) for cell in cells})
+
+
+def row(question, told):
+    return [question, *(told.get(name, "") for name in NAMES)]

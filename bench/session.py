@@ -1,0 +1,174 @@
+"""A run: the scenarios one after another, their contenders in turns, and what was measured as JSON and CSV."""
+
+import contextlib
+import csv
+import datetime
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+import correctness
+import idle
+import load
+import machine
+import startup
+from engine import build_image, copy_from_image
+from loads import LoadError
+from peers import BINARIES, ROOT, TWINS, choose, fingerprint, install, peer, tool
+from plan import scenario
+from servers import Unserved
+from tables import DIMENSIONS, point_name
+
+KINDS = {"load": load.measure, "idle": idle.measure, "startup": startup.measure, "correctness": correctness.measure}
+RESULTS = ROOT / "bench" / "results"
+QUICK = os.environ.get("QUICK") == "1"
+# The conformance of what is measured is checked first: all of the suite, or the HTTP cases for a quick run.
+SUITE = ["conformance/test_http.py"] if QUICK else ["conformance"]
+DESCRIPTORS = 65536
+LINE_SECONDS = 10
+
+
+class Run:
+    """What a measurement may know of the run that it is part of."""
+
+    def __init__(self, one, directory):
+        self.scenario = one
+        self.directory = directory
+        self.first_round = True
+        self.doing = ""
+        self._shown = time.monotonic()
+
+    def show(self, text):
+        """One line that is written over; where nobody watches a terminal, a line of its own now and then."""
+        line = f"{self.scenario.name}: {self.doing}, {text}"
+        if sys.stderr.isatty():
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() - self._shown >= LINE_SECONDS:
+            self._shown = time.monotonic()
+            print(line, file=sys.stderr, flush=True)
+
+
+def begin(command, chosen):
+    """A directory for the results of these scenarios, with what is known before anything is measured."""
+    facts = machine.facts()
+    now = datetime.datetime.now(datetime.UTC)
+    directory = RESULTS / ("quick" if QUICK else "part") / f"{now:%Y-%m-%dT%H%M%S}-{machine.slug(facts)}"
+    directory.mkdir(parents=True)
+    used = [use for one in chosen for use in [*map(peer, one.contenders), *map(tool, one.tools)]]
+    about = {
+        "command": command,
+        "began": f"{now:%Y-%m-%d %H:%M} UTC",
+        "quick": QUICK,
+        "machine": facts,
+        "versions": {one.name: one.first_line() for one in used if one.path()},
+        "binaries": {twin: fingerprint(binary) for twin, binary in zip(TWINS, BINARIES, strict=True)},
+        "conformance": conformance(BINARIES),
+    }
+    (directory / "run.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    return directory
+
+
+def conformance(binaries):
+    """Hold the very binaries to the contract. What the suite says at its end."""
+    print(f"conformance first: {' '.join(SUITE)}", flush=True)
+    twins = [word for twin, binary in zip(("--rust", "--go"), binaries, strict=True) for word in (twin, binary)]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "4", *SUITE, *twins]
+    last = ""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as suite:
+        for line in suite.stdout:
+            print(line, end="", flush=True)
+            last = line.strip() or last
+    if suite.returncode != 0:
+        raise SystemExit("what does not conform is not measured")
+    return {"suite": " ".join(SUITE), "said": last}
+
+
+def conformance_of_images():
+    """Hold the programs within the images to the contract, too: they were built on their own."""
+    with tempfile.TemporaryDirectory(prefix="kcup-bench-") as directory:
+        programs = [f"{directory}/{twin}" for twin in TWINS]
+        for twin, program in zip(TWINS, programs, strict=True):
+            copy_from_image(twin, "/kcup", program)
+        return {
+            "binaries": dict(zip(TWINS, map(fingerprint, programs), strict=True)),
+            "conformance": conformance(programs),
+        }
+
+
+def measure(name, directory):
+    """One scenario; its results are written when it is over."""
+    one = scenario(name, QUICK)
+    install([tool(needed) for needed in one.tools])
+    peers, absent = choose(one.contenders)
+    raise_descriptor_limit()
+    checked = prepare_images(one, peers) if one.engine else {}
+    busy, warnings = machine.busy(), machine.doubts()
+    began, before = time.monotonic(), machine.cpu_times()
+    run = Run(one, directory)
+    records = list(turns(one, peers, run))
+    result = {
+        "scenario": name,
+        "plan": {key: value for key, value in vars(one).items() if key != "groups"},
+        "seconds": round(time.monotonic() - began),
+        "busy_before": busy,
+        "stolen": machine.shares_since(before)["stolen"],
+        "absent": absent,
+        **checked,
+    }
+    result["doubts"] = [*warnings, *machine.doubts_of(result, records)]
+    write({**result, "records": records}, directory)
+
+
+def prepare_images(one, peers):
+    """Build what is missing; where containers are measured, what is in them is held to the contract first."""
+    for contender in {each.image: each for each in peers if each.image}.values():
+        print(f"image {contender.image}", flush=True)
+        build_image(contender)
+    return conformance_of_images() if any("container" in point for point in one.points) else {}
+
+
+def turns(one, peers, run):
+    """One record after another: at each point, in each round, every contender once."""
+    for point in one.combinations():
+        for turn in range(one.rounds):
+            run.first_round = turn == 0
+            for contender in peers:
+                if not contender.serves(point.get("size", 0)):
+                    continue
+                told = {name: point[name] for name in DIMENSIONS if name in point}
+                run.doing = f"{point_name(told)}, round {turn + 1} of {one.rounds}: {contender.name}"
+                run.show("starting")
+                for record in attempt(one, contender, point, run):
+                    yield {"contender": contender.name, "round": turn + 1, **point, **record}
+
+
+def attempt(one, contender, point, run):
+    """A measurement. One that fails is told and left out, and does not end the others."""
+    try:
+        return KINDS[one.kind](contender, point, run)
+    except (LoadError, Unserved) as error:
+        print(f"{one.name}: {contender.name}: {error}", file=sys.stderr)
+        return [{"failed": str(error)}]
+
+
+def write(result, directory):
+    name, records = result["scenario"], result["records"]
+    (directory / f"{name}.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    flat = [{key: value for key, value in record.items() if not isinstance(value, list | dict)} for record in records]
+    with (directory / f"{name}.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, dict.fromkeys(key for record in flat for key in record))
+        writer.writeheader()
+        writer.writerows(flat)
+
+
+def raise_descriptor_limit():
+    """Room for many connections, here and in all that is started; where the limit cannot be raised, what it allows."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, max(hard, DESCRIPTORS)))
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
