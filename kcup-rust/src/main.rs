@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kcup_rust::config::{self, Options, Parsed};
 use kcup_rust::content::{self, policy};
-use kcup_rust::ops::{self, health, notify::Notifier, reload::Reload, signals::Stop, stream};
+use kcup_rust::ops::{self, health, notify::Notifier, reload::Reload, sandbox, signals::Stop, stream};
 use kcup_rust::server::{self, Listener, Server};
 
 fn main() -> ExitCode {
@@ -48,6 +48,7 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     let listener = passed.map_or_else(|| Listener::bind(&options.host, options.port), Ok)?;
     let greeting = format!("kcup listening on {}\n", listener.name);
     let mut server = Server::new(listener, &options, content)?;
+    sandbox::seal(&options)?;
     server.start()?;
     let reload = Reload::new(&options)?;
     let manager = Notifier::from_env();

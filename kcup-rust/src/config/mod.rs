@@ -71,6 +71,7 @@ pub struct Options {
     pub threads: usize,
     /// What it says of other options is in them already.
     pub preset: Option<Preset>,
+    pub sandbox: Sandbox,
     pub log_level: LevelFilter,
     pub log_format: LogFormat,
 }
@@ -97,6 +98,14 @@ impl fmt::Display for Host {
 pub enum Compression {
     Auto,
     Off,
+}
+
+/// Whether kcup gives up what serving does not need (K-130), and whether it must (K-131).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sandbox {
+    Auto,
+    Off,
+    Required,
 }
 
 /// How diagnostics are written.
@@ -172,6 +181,7 @@ impl Given {
                 .maybe("threads", &table.threads, |text| whole(text, 1..=1024))?
                 .map_or_else(granted_cpus, |number| number as usize),
             preset: self.maybe("preset", &table.preset, preset::named)?,
+            sandbox: self.one("sandbox", &table.sandbox, |text| one_of(text, &SANDBOXES))?,
             log_level: self.one("log-level", &table.log_level, |text| one_of(text, &LEVELS))?,
             log_format: self.one("log-format", &table.log_format, |text| {
                 one_of(text, &[("text", LogFormat::Text), ("json", LogFormat::Json)])
@@ -226,6 +236,9 @@ impl Given {
         format!("{source}: {} {wrong}", quoted(value))
     }
 }
+
+const SANDBOXES: [(&str, Sandbox); 3] =
+    [("auto", Sandbox::Auto), ("off", Sandbox::Off), ("required", Sandbox::Required)];
 
 const LEVELS: [(&str, LevelFilter); 5] = [
     ("error", LevelFilter::Error),

@@ -78,6 +78,10 @@ pub struct Table {
     #[structopt(long, env, value_name = "P")]
     pub preset: Option<String>,
 
+    /// auto, off, required: give up what serving does not need
+    #[structopt(long, env, value_name = "S", default_value = "auto")]
+    pub sandbox: String,
+
     /// error, warn, info, debug or trace
     #[structopt(long, env, value_name = "L", default_value = "info")]
     pub log_level: String,

@@ -1,4 +1,4 @@
-//! Owns: what surrounds the server: diagnostics, signals, reloads, the health check, the service manager.
+//! Owns: what surrounds the server: diagnostics, signals, reloads, the health check, the service manager, the sandbox.
 //! Must not: be needed for serving.
 //! Sibling: kcup-go/ops/ops.go
 
@@ -6,5 +6,6 @@ pub mod health;
 pub mod log;
 pub mod notify;
 pub mod reload;
+pub mod sandbox;
 pub mod signals;
 pub mod stream;
