@@ -1,34 +1,25 @@
 //! kcup puts one file on the web. This file is the order of things; SPEC.md is what they promise.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use kcup_rust::config::{self, Options, Parsed};
 use kcup_rust::content::{self, policy};
-use kcup_rust::ops::{self, health, notify::Notifier, reload::Reload, sandbox, signals::Stop, stream};
+use kcup_rust::ops::{
+    self, admin::Admin, health, notify::Notifier, reload::Reload, sandbox, signals::Stop, stream,
+};
 use kcup_rust::server::{self, Listener, Server};
 
 fn main() -> ExitCode {
+    let nothing = |()| (String::new(), 0);
     let done = match config::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => Ok((text, 0)),
         Ok(Parsed::Ask(options, question)) => policy::answer(&options, &question).map_err(|why| (why, 1)),
-        Ok(Parsed::CheckHealth(options)) => {
-            health::check(options).map(|()| (String::new(), 0)).map_err(|why| (why, 1))
-        }
-        Ok(Parsed::Serve(options)) => run(options).map(|()| (String::new(), 0)).map_err(|why| (why, 1)),
+        Ok(Parsed::CheckHealth(options)) => health::check(options).map(nothing).map_err(|why| (why, 1)),
+        Ok(Parsed::Serve(options)) => run(options).map(nothing).map_err(|why| (why, 1)),
         Err(why) => Err((why, 2)),
     };
-    // A closed standard output or standard error changes nothing (SPEC K-20).
-    let (status, _) = match done {
-        Ok((text, status)) => (status, std::io::stdout().write_all(text.as_bytes())),
-        Err((why, status)) => {
-            let say = |line| stream::offer(&std::io::stderr(), format!("kcup: {line}\n").as_bytes());
-            why.lines().for_each(say);
-            (status, Ok(()))
-        }
-    };
-    ExitCode::from(status)
+    stream::report(done)
 }
 
 fn run(options: Options) -> Result<(), String> {
@@ -45,12 +36,14 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     let Some(content) = content::load_unless(stop.next(), &options).await? else {
         return Ok(());
     };
+    let admin = options.admin.map(Admin::open).transpose()?;
     let listener = passed.map_or_else(|| Listener::bind(&options.host, options.port), Ok)?;
     let greeting = format!("kcup listening on {}\n", listener.name);
     let mut server = Server::new(listener, &options, content)?;
     sandbox::seal(&options)?;
     server.start()?;
     let reload = Reload::new(&options)?;
+    admin.map_or(Ok(()), |admin| admin.start(server.view().clone(), reload.counts.clone()))?;
     let manager = Notifier::from_env();
     manager.ready();
     stream::offer(&std::io::stdout(), greeting.as_bytes());
@@ -60,8 +53,7 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     }
     manager.stopping();
     tokio::select! {
-        ending = server.drain() => ending.log(),
-        () = stop.next() => return Err("stopped by a second signal before the drain was over".into()),
+        ending = server.drain() => { ending.log(); Ok(()) }
+        () = stop.next() => Err("stopped by a second signal before the drain was over".into()),
     }
-    Ok(())
 }

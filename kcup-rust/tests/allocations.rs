@@ -1,4 +1,4 @@
-//! A request allocates nothing, from the guard's first byte to the answer's head.
+//! A request allocates nothing, from the guard's first byte to the answer's head, and nor does its line in the access log.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::{Instant, UNIX_EPOCH};
 
 use bytes::Bytes;
-use kcup_rust::config::Compression;
+use kcup_rust::config::{Compression, LineFormat};
 use kcup_rust::content::{Content, Settings};
+use kcup_rust::ops::access_log::{AccessLog, Peer};
 use kcup_rust::server::clock::Clock;
 use kcup_rust::server::codec::Codec;
 use kcup_rust::server::guard::{Guard, Verdict};
@@ -57,4 +58,21 @@ fn a_request_allocates_nothing() {
     let before = ALLOCATIONS.load(Relaxed);
     (0..ROUNDS).for_each(|_| exchange());
     assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0, "in {ROUNDS} requests");
+    lines_allocate_nothing();
+}
+
+/// Warm, that is, when as many batches wait as may: what is handed over then comes back.
+fn lines_allocate_nothing() {
+    for format in [LineFormat::Common, LineFormat::Json] {
+        let log = AccessLog::new(format);
+        let mut lines = log.lines();
+        lines.meet(0, Peer::Address("2001:db8::1".parse().unwrap()));
+        let mut line = || lines.add(0, Some(REQUEST), 200, 10240, 0);
+        while log.lost().load(Relaxed) == 0 {
+            line();
+        }
+        let before = ALLOCATIONS.load(Relaxed);
+        (0..1000).for_each(|_| line());
+        assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0, "in 1000 lines, {format:?}");
+    }
 }

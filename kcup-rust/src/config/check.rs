@@ -1,10 +1,15 @@
 //! What is accepted as a value, and the words for what is not (K-04, and the table of SPEC section 1). Pure.
 
+mod word;
+
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use hyper::header::{HeaderName, HeaderValue};
 
 use super::Host;
+
+pub use word::{word, Compression, LineFormat, LogFormat, Sandbox, Word};
 
 /// A value's meaning, or what is wrong with it.
 pub type Checked<T> = Result<T, String>;
@@ -56,6 +61,12 @@ pub fn host(text: &str) -> Checked<Host> {
         Some(path) if !path.is_empty() => Ok(Host::Unix(path.into())),
         _ => text.parse().map(Host::Ip).map_err(|_| "is not an IPv4 or IPv6 address or unix:PATH".into()),
     }
+}
+
+/// Without the number of an interface, which the library would take.
+pub fn address_and_port(text: &str) -> Checked<SocketAddr> {
+    let parsed = text.parse().ok().filter(|_| !text.contains('%'));
+    parsed.ok_or_else(|| "is not ADDR:PORT".into())
 }
 
 pub fn path(text: &str) -> Checked<String> {
@@ -171,6 +182,21 @@ mod tests {
             "a/b;c =d",
         ] {
             assert!(media_type(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_address_has_its_port() {
+        for good in ["127.0.0.1:0", "0.0.0.0:65535", "[::1]:9090", "[::ffff:1.2.3.4]:080"] {
+            assert!(address_and_port(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["", ":80", "::1:80", "[::1]", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:+1"]
+        {
+            assert!(address_and_port(bad).is_err(), "{bad}");
+        }
+        for bad in ["localhost:80", "[fe80::1%1]:80", "[127.0.0.1]:80", " 127.0.0.1:80", "unix:/x:80"] {
+            assert!(address_and_port(bad).is_err(), "{bad}");
         }
     }
 

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::check::{filled, one_of, whole, Checked};
+use super::check::{filled, one_of, whole, word, Checked};
 use super::usage::{quoted, unexpected};
 use super::{Host, LogFormat, Options, Parsed};
 use crate::mta_sts;
@@ -108,7 +108,7 @@ impl Command {
             options.file = Some(file).filter(|file| *file != "-").map(Into::into);
         }
         let question = match verb.name {
-            "lint" => Question::Lint(self.last("format", log_format)?.unwrap_or(LogFormat::Text)),
+            "lint" => Question::Lint(self.last("format", word)?.unwrap_or(LogFormat::Text)),
             "txt" => Question::Txt(self.last("domain", domain)?),
             _ => return self.new_policy().map(Parsed::Print),
         };
@@ -142,10 +142,6 @@ impl Command {
 
 fn one<T>(name: &str, text: &str, check: impl Fn(&str) -> Checked<T>) -> Result<T, String> {
     check(text).map_err(|wrong| format!("--{name}: {} {wrong}", quoted(text.as_bytes())))
-}
-
-fn log_format(text: &str) -> Checked<LogFormat> {
-    one_of(text, &[("text", LogFormat::Text), ("json", LogFormat::Json)])
 }
 
 fn domain(text: &str) -> Checked<String> {

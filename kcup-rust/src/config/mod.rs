@@ -12,7 +12,7 @@ mod usage;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +26,7 @@ use check::Checked;
 use table::{Row, Table};
 use usage::Line;
 
+pub use check::{Compression, LineFormat, LogFormat, Sandbox};
 pub use command::Question;
 pub use preset::Preset;
 pub use usage::quoted;
@@ -72,6 +73,10 @@ pub struct Options {
     /// What it says of other options is in them already.
     pub preset: Option<Preset>,
     pub sandbox: Sandbox,
+    /// Where health and numbers are told; port 0 lets the system pick a free one.
+    pub admin: Option<SocketAddr>,
+    /// How lines of the access log are written; `None` is not at all.
+    pub access_log: Option<LineFormat>,
     pub log_level: LevelFilter,
     pub log_format: LogFormat,
 }
@@ -91,28 +96,6 @@ impl fmt::Display for Host {
             Host::Unix(path) => write!(out, "unix:{}", path.display()),
         }
     }
-}
-
-/// Whether variants are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    Auto,
-    Off,
-}
-
-/// Whether kcup gives up what serving does not need (K-130), and whether it must (K-131).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sandbox {
-    Auto,
-    Off,
-    Required,
-}
-
-/// How diagnostics are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    Text,
-    Json,
 }
 
 /// Reads the command line (`args` begins with the program's name) and the environment.
@@ -148,7 +131,7 @@ struct Given {
 impl Given {
     /// Checks the values in the order of the table.
     fn meaning(&self) -> Result<Options, String> {
-        use check::{field, host, media_type, one_of, path, whole};
+        use check::{address_and_port, field, host, media_type, path, whole, word};
         let table = Table::from_clap(&self.matches);
         let seconds = |name, text: &String| {
             let number = self.one(name, text, |text| whole(text, 1..=86400))?;
@@ -164,9 +147,7 @@ impl Given {
             path: self.maybe("path", &table.path, path)?,
             content_type: self.maybe("content-type", &table.content_type, media_type)?,
             headers: self.lines("header", &table.header, field)?,
-            compression: self.one("compression", &table.compression, |text| {
-                one_of(text, &[("auto", Compression::Auto), ("off", Compression::Off)])
-            })?,
+            compression: self.one("compression", &table.compression, word)?,
             reload_interval: self
                 .one("reload-interval-seconds", &table.reload_interval_seconds, |text| whole(text, 0..=86400))
                 .map(|seconds| Some(Duration::from_secs(seconds)).filter(|interval| !interval.is_zero()))?,
@@ -180,12 +161,12 @@ impl Given {
             threads: self
                 .maybe("threads", &table.threads, |text| whole(text, 1..=1024))?
                 .map_or_else(granted_cpus, |number| number as usize),
-            preset: self.maybe("preset", &table.preset, preset::named)?,
-            sandbox: self.one("sandbox", &table.sandbox, |text| one_of(text, &SANDBOXES))?,
-            log_level: self.one("log-level", &table.log_level, |text| one_of(text, &LEVELS))?,
-            log_format: self.one("log-format", &table.log_format, |text| {
-                one_of(text, &[("text", LogFormat::Text), ("json", LogFormat::Json)])
-            })?,
+            preset: self.maybe("preset", &table.preset, word)?,
+            sandbox: self.one("sandbox", &table.sandbox, word)?,
+            admin: self.maybe("admin", &table.admin, address_and_port)?,
+            access_log: self.one("access-log", &table.access_log, word)?,
+            log_level: self.one("log-level", &table.log_level, word)?,
+            log_format: self.one("log-format", &table.log_format, word)?,
         })
     }
 
@@ -236,17 +217,6 @@ impl Given {
         format!("{source}: {} {wrong}", quoted(value))
     }
 }
-
-const SANDBOXES: [(&str, Sandbox); 3] =
-    [("auto", Sandbox::Auto), ("off", Sandbox::Off), ("required", Sandbox::Required)];
-
-const LEVELS: [(&str, LevelFilter); 5] = [
-    ("error", LevelFilter::Error),
-    ("warn", LevelFilter::Warn),
-    ("info", LevelFilter::Info),
-    ("debug", LevelFilter::Debug),
-    ("trace", LevelFilter::Trace),
-];
 
 fn granted_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

@@ -2,7 +2,7 @@
 
 use hyper::header::{HeaderValue, CACHE_CONTROL};
 
-use super::check::{one_of, Checked};
+use super::check::Word;
 use super::{Compression, Given, Options};
 
 /// What the content is known to be.
@@ -12,8 +12,8 @@ pub enum Preset {
     MtaSts,
 }
 
-pub fn named(text: &str) -> Checked<Preset> {
-    one_of(text, &[("mta-sts", Preset::MtaSts)])
+impl Word for Preset {
+    const WORDS: &'static [(&'static str, Self)] = &[("mta-sts", Self::MtaSts)];
 }
 
 impl Given {

@@ -82,6 +82,14 @@ pub struct Table {
     #[structopt(long, env, value_name = "S", default_value = "auto")]
     pub sandbox: String,
 
+    /// listen there for /metrics, /healthz and /readyz [default: none]
+    #[structopt(long, env, value_name = "ADDR:PORT")]
+    pub admin: Option<String>,
+
+    /// off, common, json: a line for each answer on standard output
+    #[structopt(long, env, value_name = "F", default_value = "off")]
+    pub access_log: String,
+
     /// error, warn, info, debug or trace
     #[structopt(long, env, value_name = "L", default_value = "info")]
     pub log_level: String,

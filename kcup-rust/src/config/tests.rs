@@ -57,7 +57,7 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!(options.write_timeout, Duration::from_secs(30));
     assert_eq!(options.shutdown_timeout, Duration::from_secs(5));
     assert!(options.threads >= 1);
-    assert_eq!(options.sandbox, Sandbox::Auto);
+    assert_eq!((options.sandbox, options.admin, options.access_log), (Sandbox::Auto, None, None));
     assert_eq!(options.log_level, LevelFilter::Info);
     assert_eq!(options.log_format, LogFormat::Text);
 }

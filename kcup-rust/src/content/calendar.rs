@@ -79,6 +79,18 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// As access logs have it.
+pub struct LogTime(pub Moment);
+
+impl fmt::Display for LogTime {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Moment { year, month, day, .. } = self.0;
+        let month = MONTHS[month as usize - 1];
+        let (hour, minute, second) = self.0.clock();
+        write!(out, "{day:02}/{month}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

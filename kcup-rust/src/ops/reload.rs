@@ -68,7 +68,7 @@ impl Reload {
 
     /// Looks at the file, and says when to look again. It is read whole only when it seems to have changed.
     async fn poll(&mut self, server: &Server) -> Option<Duration> {
-        let loaded = server.content();
+        let loaded = server.view().content();
         let verdict = if !self.settling.is_pending() {
             let (options, once) = (self.options.clone(), loaded.once);
             let sight = content::apart(move || content::look(&options, once)).await;
@@ -91,7 +91,7 @@ impl Reload {
     }
 
     async fn read(&self, server: &Server) -> Result<(Source, Digest), String> {
-        let (options, once, room) = (self.options.clone(), server.content().once, server.room());
+        let (options, once, room) = (self.options.clone(), server.view().content().once, server.room());
         let read = move || {
             let source = content::again(&options, once, room)?;
             let digest = source.digest();

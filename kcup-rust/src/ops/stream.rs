@@ -1,7 +1,9 @@
 //! Standard output and standard error, which nobody who reads them may use to hold kcup up (SPEC K-20).
 //! Sibling: kcup-go/ops/stream.go.
 
+use std::io::{stderr, stdout, Write};
 use std::os::fd::AsFd;
+use std::process::ExitCode;
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
@@ -14,4 +16,20 @@ pub fn offer(stream: &impl AsFd, line: &[u8]) {
     if poll(&mut ready, Some(&Timespec::default())) == Ok(1) {
         let _ = rustix::io::write(stream, &line[..line.len().min(LONGEST_LINE)]);
     }
+}
+
+/// Says what came of a command: its text, or each line of what went wrong. The number is the exit status.
+pub fn report(done: Result<(String, u8), (String, u8)>) -> ExitCode {
+    let status = match done {
+        Ok((text, status)) => {
+            // A closed standard output changes nothing.
+            let _ = stdout().write_all(text.as_bytes());
+            status
+        }
+        Err((why, status)) => {
+            why.lines().for_each(|line| offer(&stderr(), format!("kcup: {line}\n").as_bytes()));
+            status
+        }
+    };
+    ExitCode::from(status)
 }

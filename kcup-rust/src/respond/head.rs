@@ -20,6 +20,11 @@ impl Now {
     pub fn new(unix: i64) -> Now {
         Now { unix, line: format!("date: {}\r\n", HttpDate(Moment::at(unix))) }
     }
+
+    /// The field, with its end.
+    pub fn line(&self) -> &str {
+        &self.line
+    }
 }
 
 /// The body of an answer.

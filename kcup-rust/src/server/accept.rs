@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::Sender;
 use std::sync::Arc;
@@ -9,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use mio::Waker;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::net::{accept_with, SocketFlags};
+use rustix::net::{accept_with, acceptfrom_with, SocketFlags};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
 use super::status::{Room, Status};
-use super::worker::Mail;
+use super::worker::{Arrival, Mail};
+use crate::ops::access_log::Peer;
 
 /// How long accepting rests when the system is out of something (SPEC K-85).
 const PAUSE: Duration = Duration::from_millis(100);
@@ -44,6 +46,8 @@ pub struct Acceptor {
     posts: Vec<Post>,
     room: Arc<Room>,
     max_connections: usize,
+    /// Whether workers are told who is behind a connection.
+    named: bool,
     complained: Cell<Option<Instant>>,
 }
 
@@ -54,10 +58,11 @@ impl Acceptor {
         posts: Vec<Post>,
         room: Arc<Room>,
         max_connections: usize,
+        named: bool,
     ) -> io::Result<Acceptor> {
         // SAFETY: an `OwnedFd` keeps its descriptor, the same one, until it is dropped.
         let listener = unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }?;
-        Ok(Acceptor { listener, posts, room, max_connections, complained: Cell::new(None) })
+        Ok(Acceptor { listener, posts, room, max_connections, named, complained: Cell::new(None) })
     }
 
     /// Accepts for ever. Dropping the future between two connections loses none.
@@ -73,8 +78,8 @@ impl Acceptor {
                     }
                 }
             }
-            match ready.try_io(|listener| accept(listener.get_ref())) {
-                Ok(Ok(socket)) => self.hand_over(socket),
+            match ready.try_io(|_| self.accept()) {
+                Ok(Ok(arrival)) => self.hand_over(arrival),
                 Ok(Err(error)) => self.rest(&error).await,
                 Err(_would_block) => (),
             }
@@ -85,8 +90,8 @@ impl Acceptor {
     pub async fn drain(&self) {
         self.tell_all(|| Mail::Drain);
         loop {
-            match accept(self.listener.get_ref()) {
-                Ok(socket) => self.hand_over(socket),
+            match self.accept() {
+                Ok(arrival) => self.hand_over(arrival),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => self.rest(&error).await,
             }
@@ -134,11 +139,23 @@ impl Acceptor {
         silent.min_by_key(|post| post.status.oldest())
     }
 
-    fn hand_over(&self, socket: OwnedFd) {
+    fn accept(&self) -> io::Result<Arrival> {
+        let (listener, flags) = (self.listener.get_ref(), SocketFlags::NONBLOCK | SocketFlags::CLOEXEC);
+        if !self.named {
+            return Ok(Arrival { socket: accept_with(listener, flags)?, peer: None });
+        }
+        // A peer that is gone by now has a name here, and nowhere else.
+        let (socket, address) = acceptfrom_with(listener, flags)?;
+        let address = address.and_then(|address| SocketAddr::try_from(address).ok());
+        let peer = address.map_or(Peer::Unix, |address| Peer::Address(address.ip()));
+        Ok(Arrival { socket, peer: Some(peer) })
+    }
+
+    fn hand_over(&self, arrival: Arrival) {
         let fewest = self.posts.iter().min_by_key(|post| post.status.connections());
         let post = fewest.expect("there is a worker");
         post.status.handed();
-        post.send(Mail::Connection(socket));
+        post.send(Mail::Connection(arrival));
     }
 
     fn tell_all(&self, mail: impl Fn() -> Mail) {
@@ -165,8 +182,4 @@ fn is_waiting(listener: &OwnedFd) -> bool {
 
 fn open(posts: &[Post]) -> usize {
     posts.iter().map(|post| post.status.connections()).sum()
-}
-
-fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
-    Ok(accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?)
 }

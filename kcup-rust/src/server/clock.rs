@@ -39,7 +39,8 @@ impl Clock {
     }
 }
 
-fn unix_now() -> i64 {
+/// The wall clock's second, since 1970.
+pub fn unix_now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs() as i64)
 }

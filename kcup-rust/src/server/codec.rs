@@ -21,6 +21,13 @@ pub struct Answer<'a> {
     pub keep_alive: bool,
 }
 
+impl Answer<'_> {
+    /// The status code, as the head says it.
+    pub fn status(&self) -> u16 {
+        self.head[9..12].iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0'))
+    }
+}
+
 /// What a worker answers with: the content, the time, and the buffer that heads are written to.
 pub struct Codec {
     content: Arc<Content>,

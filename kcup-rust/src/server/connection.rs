@@ -1,20 +1,21 @@
 //! One peer: what is kept of it between events, and what an event makes of it. Sibling: kcup-go/server/connection.go.
 
+mod kept;
+mod linger;
+
 use std::io::{ErrorKind, Read};
-use std::net::Shutdown;
-use std::time::Duration;
 
 use mio::net::TcpStream;
-use socket2::SockRef;
 
-use super::codec::{Answer, Codec};
+use super::codec::Codec;
+use super::counters::{Counter, Counts, Reason};
 use super::guard::{Guard, Verdict};
 use super::outgoing::{Outgoing, Written};
 use super::phases::{Phase, Tick};
 use super::sys;
+use crate::ops::access_log::Lines;
+use kept::{rest, Kept};
 
-/// How many bytes a closing connection may still send before it is cut (SPEC K-72).
-const LINGER_BYTES: usize = 65536;
 /// How many bytes are read at once.
 pub const READ_BYTES: usize = 16384;
 
@@ -23,24 +24,24 @@ pub struct Connection {
     /// Bytes that are not a whole head yet, or that wait behind an answer the socket has not taken.
     kept: Option<Box<Kept>>,
     outgoing: Option<Box<Outgoing>>,
-    /// Whether the connection ends with the answer on its way.
-    closing: bool,
+    /// Why the connection ends with the answer on its way, or lingers; nothing if it does not.
+    closing: Option<Reason>,
     /// Whether the peer has ended its side: what was sent before is read to its end, which no event will announce again.
     ended: bool,
     /// Whether there may be more to read, and no event will say so.
     pub unread: bool,
+    /// Bytes that may still be discarded.
     linger_left: usize,
-}
-
-struct Kept {
-    bytes: Vec<u8>,
-    guard: Guard,
 }
 
 /// What a worker lends to a connection while it handles an event.
 pub struct Tools<'a> {
     pub codec: &'a mut Codec,
     pub buffer: &'a mut [u8],
+    pub counters: &'a Counts<Counter>,
+    pub lines: Option<&'a mut Lines>,
+    /// What the worker calls the connection.
+    pub key: usize,
     pub draining: bool,
     pub now: Tick,
 }
@@ -52,7 +53,7 @@ pub enum Next {
     Enter(Phase),
     /// Nothing happened that its clock should know.
     Stay,
-    Close,
+    Close(Reason),
 }
 
 /// What reading, or answering what was read, came to.
@@ -64,7 +65,7 @@ enum Flow {
     /// The socket takes no more of an answer.
     Blocked,
     /// The last answer is written.
-    Finished,
+    Finished(Reason),
     /// The peer is gone, or has ended its side and been answered.
     Broken,
 }
@@ -75,10 +76,10 @@ impl Connection {
             socket,
             kept: None,
             outgoing: None,
-            closing: false,
+            closing: None,
             ended: false,
             unread: false,
-            linger_left: LINGER_BYTES,
+            linger_left: linger::MOST,
         }
     }
 
@@ -92,11 +93,11 @@ impl Connection {
         self.ended |= ended;
         match phase {
             Phase::Linger => self.discard(tools.buffer),
-            Phase::Write => match self.flush(tools.now) {
-                Written::All if self.closing => self.linger(tools.buffer),
-                Written::All => self.receive(phase, tools),
-                Written::Blocked => Next::Stay,
-                Written::Broken => Next::Close,
+            Phase::Write => match (self.flush(tools), self.closing) {
+                (Written::All, Some(reason)) => self.linger(reason, tools.buffer),
+                (Written::All, None) => self.receive(phase, tools),
+                (Written::Blocked, _) => Next::Stay,
+                (Written::Broken, _) => Next::Close(Reason::Peer),
             },
             Phase::Idle | Phase::Head => self.receive(phase, tools),
         }
@@ -110,17 +111,11 @@ impl Connection {
         outgoing.is_moving(&self.socket, now, patience)
     }
 
-    /// What the kernel still holds of an answer is thrown away with the connection.
-    pub fn reset_on_close(&self) {
-        // A failure leaves an orderly close.
-        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
-    }
-
-    fn flush(&mut self, now: Tick) -> Written {
+    fn flush(&mut self, tools: &Tools) -> Written {
         let Some(outgoing) = &mut self.outgoing else {
             return Written::All;
         };
-        let written = outgoing.resume(&mut self.socket, now);
+        let written = outgoing.resume(&mut self.socket, tools.now, &tools.counters.bytes);
         if written == Written::All {
             self.outgoing = None;
         }
@@ -133,8 +128,8 @@ impl Connection {
         if answered && self.kept.is_some() {
             match self.consume(0, &mut answered, tools) {
                 Flow::Blocked => return Next::Enter(Phase::Write),
-                Flow::Finished => return self.linger(tools.buffer),
-                Flow::Broken => return Next::Close,
+                Flow::Finished(reason) => return self.linger(reason, tools.buffer),
+                Flow::Broken => return Next::Close(Reason::Peer),
                 Flow::Drained | Flow::More => (),
             }
         }
@@ -144,8 +139,8 @@ impl Connection {
         let head = self.kept.as_ref().filter(|kept| !kept.guard.is_fresh());
         match (flow, head) {
             (Flow::Blocked, _) => Next::Enter(Phase::Write),
-            (Flow::Finished, _) => self.linger(tools.buffer),
-            (Flow::Broken, _) => Next::Close,
+            (Flow::Finished(reason), _) => self.linger(reason, tools.buffer),
+            (Flow::Broken, _) => Next::Close(Reason::Peer),
             // The clock of silence runs from the last answer, that of a head from its first byte.
             (_, None) if phase == Phase::Idle && !answered => Next::Stay,
             (_, None) => Next::Enter(Phase::Idle),
@@ -188,7 +183,7 @@ impl Connection {
             if at == input.len() {
                 break Flow::Drained;
             }
-            let (written, keep_alive) = match guard.scan(&input[at..]) {
+            let (answer, head) = match guard.scan(&input[at..]) {
                 Verdict::Partial => break Flow::Drained,
                 Verdict::Complete(facts) => {
                     let head = &input[at + facts.skip..at + facts.length];
@@ -196,66 +191,30 @@ impl Connection {
                     // While draining the last of what was sent closes the connection, and not one before it (K-18).
                     let last = tools.draining && at == input.len() && sys::readable(&self.socket) == 0;
                     let keep_alive = facts.keep_alive && !facts.body && !last;
-                    self.send(tools.codec.answer(head, keep_alive), tools.now)
+                    (tools.codec.answer(head, keep_alive), Some(head))
                 }
-                Verdict::Refused(status) => self.send(tools.codec.refuse(status), tools.now),
+                Verdict::Refused(status) => (tools.codec.refuse(status), None),
             };
+            tools.counters.answer(head, answer.status());
+            if let Some(lines) = &mut tools.lines {
+                lines.add(tools.key, head, answer.status(), answer.body.bytes.len(), tools.now);
+            }
+            let ending = if head.is_some() { Reason::Answered } else { Reason::Refused };
+            self.closing = (!answer.keep_alive).then_some(ending);
+            let taken = &tools.counters.bytes;
+            let written = Outgoing::start(&answer, &mut self.socket, tools.now, taken, &mut self.outgoing);
             guard = Guard::default();
             *answered = true;
-            self.closing = !keep_alive;
-            match written {
-                Written::All if keep_alive => (),
-                Written::All => break Flow::Finished,
-                Written::Blocked => break Flow::Blocked,
-                Written::Broken => break Flow::Broken,
+            match (written, self.closing) {
+                (Written::All, None) => (),
+                (Written::All, Some(reason)) => break Flow::Finished(reason),
+                (Written::Blocked, _) => break Flow::Blocked,
+                (Written::Broken, _) => break Flow::Broken,
             }
         };
-        if !self.closing {
+        if self.closing.is_none() {
             self.kept = rest(kept, fresh, at, guard);
         }
         flow
-    }
-
-    fn send(&mut self, answer: Answer, now: Tick) -> (Written, bool) {
-        let written = Outgoing::start(&answer, &mut self.socket, now, &mut self.outgoing);
-        (written, answer.keep_alive)
-    }
-
-    /// Ends our side, and waits for the peer to end its own, so that no reset overtakes the answer (RFC 9112 section 9.6).
-    pub fn linger(&mut self, buffer: &mut [u8]) -> Next {
-        if self.socket.shutdown(Shutdown::Write).is_err() {
-            return Next::Close;
-        }
-        match self.discard(buffer) {
-            Next::Stay => Next::Enter(Phase::Linger),
-            next => next,
-        }
-    }
-
-    fn discard(&mut self, buffer: &mut [u8]) -> Next {
-        loop {
-            match self.socket.read(buffer) {
-                Ok(length) if (1..self.linger_left).contains(&length) => self.linger_left -= length,
-                Ok(_) => return Next::Close,
-                Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => return Next::Stay,
-                    ErrorKind::Interrupted => (),
-                    _ => return Next::Close,
-                },
-            }
-        }
-    }
-}
-
-/// What is left to keep when the first `at` bytes, of what was kept or else of what is fresh, are used up.
-fn rest(kept: Option<Box<Kept>>, fresh: &[u8], at: usize, guard: Guard) -> Option<Box<Kept>> {
-    match kept {
-        Some(mut kept) if at < kept.bytes.len() => {
-            kept.bytes.drain(..at);
-            kept.guard = guard;
-            Some(kept)
-        }
-        None if at < fresh.len() => Some(Box::new(Kept { bytes: fresh[at..].to_vec(), guard })),
-        _ => None,
     }
 }

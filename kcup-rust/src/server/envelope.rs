@@ -16,6 +16,8 @@ const LEAST_KEPT: u64 = 32 << 10;
 const DESCRIPTORS: u64 = 24;
 /// And those of each worker.
 const DESCRIPTORS_OF_A_WORKER: u64 = 2;
+/// What `--admin` has, some connections among them.
+const DESCRIPTORS_OF_ADMIN: u64 = 16;
 
 /// The limits that follow from the surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +40,15 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Reads the limits, after raising the soft one on descriptors to the hard one.
-    pub fn read(memory: &Memory) -> Surroundings {
+    pub fn read(memory: &Memory, admin: bool) -> Surroundings {
         use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
         let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
         let raised = Rlimit { current: maximum, maximum };
         // Where this is not allowed the soft limit is what counts.
         let _ = setrlimit(Resource::Nofile, raised);
-        Surroundings { memory: memory.limit(), descriptors: getrlimit(Resource::Nofile).current }
+        let taken = if admin { DESCRIPTORS_OF_ADMIN } else { 0 };
+        let descriptors = getrlimit(Resource::Nofile).current.map(|most| most.saturating_sub(taken));
+        Surroundings { memory: memory.limit(), descriptors }
     }
 }
 

@@ -7,18 +7,20 @@ mod cgroup;
 pub mod clock;
 pub mod codec;
 mod connection;
+pub mod counters;
 mod envelope;
 pub mod guard;
 mod listen;
 mod outgoing;
 mod passed;
-mod phases;
+pub(crate) mod phases;
 mod status;
 mod sys;
 mod unix;
 mod worker;
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::thread;
@@ -30,13 +32,15 @@ use tokio::sync::mpsc;
 use accept::{Acceptor, Post};
 use cgroup::Memory;
 use clock::Clock;
+use counters::{Counters, Counts};
 use envelope::{Envelope, Surroundings};
 use phases::{Tick, TICKS};
 use status::{Room, Status};
-use worker::{Limits, Worker};
+use worker::{Books, Limits, Worker};
 
 use crate::config::Options;
 use crate::content::Content;
+use crate::ops::access_log::AccessLog;
 
 pub use listen::{reason, Listener};
 pub use passed::passed;
@@ -46,13 +50,44 @@ type Served = Arc<ArcSwap<Content>>;
 
 pub struct Server {
     acceptor: Acceptor,
-    content: Served,
+    view: View,
+    log: Option<AccessLog>,
     memory: Memory,
     /// What the workers' threads will run. A worker is made there: a codec cannot move to another thread.
     work: Vec<Box<dyn FnOnce() + Send>>,
     /// Each worker holds a sender and sends nothing: it closes when the last of them has ended.
     workers: mpsc::Receiver<()>,
     shutdown_timeout: Duration,
+}
+
+/// What others may look at while the server serves.
+#[derive(Clone)]
+pub struct View {
+    content: Served,
+    counters: Vec<Arc<Counters>>,
+    lines_lost: Arc<AtomicU64>,
+    draining: Arc<AtomicBool>,
+}
+
+impl View {
+    /// What is served.
+    pub fn content(&self) -> Arc<Content> {
+        self.content.load_full()
+    }
+
+    pub fn counts(&self) -> Counts<u64> {
+        Counts::sum(self.counters.iter().map(Arc::as_ref))
+    }
+
+    /// Lines of the access log that standard output did not take.
+    pub fn lines_lost(&self) -> u64 {
+        self.lines_lost.load(Relaxed)
+    }
+
+    /// Whether the drain has begun.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Relaxed)
+    }
 }
 
 /// How serving ended.
@@ -77,38 +112,49 @@ impl Server {
     /// Opens all that serving needs, and starts no thread yet. Call it inside a tokio runtime.
     pub fn new(listener: Listener, options: &Options, content: Content) -> Result<Server, String> {
         let memory = Memory::open();
-        let surroundings = Surroundings::read(&memory);
+        let surroundings = Surroundings::read(&memory, options.admin.is_some());
         let wanted = options.max_connections;
         let envelope = Envelope::new(wanted, options.threads, content.size(), surroundings);
         envelope.log(wanted);
         let limits = limits(options, envelope);
-        let content = Served::new(ArcSwap::from_pointee(content));
+        let log = options.access_log.map(AccessLog::new);
+        let view = View {
+            content: Served::new(ArcSwap::from_pointee(content)),
+            counters: (0..options.threads).map(|_| Arc::default()).collect(),
+            lines_lost: log.as_ref().map(AccessLog::lost).unwrap_or_default(),
+            draining: Arc::default(),
+        };
         let room = Arc::new(Room::default());
         let (running, workers) = mpsc::channel(1);
         let start = Instant::now();
         let (mut posts, mut work) = (Vec::new(), Vec::new());
-        for _ in 0..options.threads {
+        for counters in &view.counters {
             let status = Arc::new(Status::new(room.clone()));
             let (mail, mailbox) = channel();
             let (poll, waker) = worker::poll().map_err(|error| format!("cannot start a worker: {error}"))?;
             posts.push(Post { mail, waker, status: status.clone() });
-            let (content, running) = (content.clone(), running.clone());
+            let lines = log.as_ref().map(AccessLog::lines);
+            let books = Books { status, counters: counters.clone(), lines };
+            let (content, running) = (view.content.clone(), running.clone());
             let run: Box<dyn FnOnce() + Send> = Box::new(move || {
                 let _running = running;
-                let worker = Worker::new(poll, mailbox, status, content, limits, Clock::new(start));
+                let worker = Worker::new(poll, mailbox, books, content, limits, Clock::new(start));
                 if let Err(error) = worker.run() {
                     log::error!("a worker ended: {error}");
                 }
             });
             work.push(run);
         }
-        let acceptor = Acceptor::new(listener.socket, posts, room, envelope.max_connections)
+        let acceptor = Acceptor::new(listener.socket, posts, room, envelope.max_connections, log.is_some())
             .map_err(|error| format!("cannot watch the listener: {error}"))?;
-        Ok(Server { acceptor, content, memory, work, workers, shutdown_timeout: options.shutdown_timeout })
+        Ok(Server { acceptor, view, log, memory, work, workers, shutdown_timeout: options.shutdown_timeout })
     }
 
     /// Starts the workers.
     pub fn start(&mut self) -> Result<(), String> {
+        if let Some(log) = &mut self.log {
+            log.start().map_err(|error| format!("cannot start the access log: {error}"))?;
+        }
         for (number, work) in self.work.drain(..).enumerate() {
             let thread = thread::Builder::new().name(format!("worker-{number}"));
             thread.spawn(work).map_err(|error| format!("cannot start a worker: {error}"))?;
@@ -116,14 +162,13 @@ impl Server {
         Ok(())
     }
 
-    /// What is served.
-    pub fn content(&self) -> Arc<Content> {
-        self.content.load_full()
+    pub fn view(&self) -> &View {
+        &self.view
     }
 
     /// Serves other content from the next request on.
     pub fn replace(&self, content: Content) {
-        self.content.store(Arc::new(content));
+        self.view.content.store(Arc::new(content));
         // A worker that sleeps would keep the old content in memory.
         self.acceptor.wake_all();
     }
@@ -144,13 +189,18 @@ impl Server {
     /// Stops listening and answers what was sent, for as long as `--shutdown-timeout-seconds` allows.
     pub async fn drain(mut self) -> Ending {
         let end = Instant::now() + self.shutdown_timeout;
+        self.view.draining.store(true, Relaxed);
         // What is left in the backlog when its time is over is cut with the rest.
         let _ = tokio::time::timeout(self.shutdown_timeout, self.acceptor.drain()).await;
         let open = self.acceptor.close();
-        match tokio::time::timeout_at(end.into(), self.workers.recv()).await {
+        let ending = match tokio::time::timeout_at(end.into(), self.workers.recv()).await {
             Ok(_) => Ending::Drained,
             Err(_) => Ending::Cut(open()),
+        };
+        if let Some(log) = &self.log {
+            log.end().await;
         }
+        ending
     }
 }
 

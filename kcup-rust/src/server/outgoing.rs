@@ -9,6 +9,7 @@ use rustix::io::{writev, Errno};
 use rustix::net::{send, SendFlags};
 
 use super::codec::Answer;
+use super::counters::Counter;
 use super::phases::Tick;
 use super::sys;
 use crate::content::Shared;
@@ -40,15 +41,16 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Writes an answer. What the socket does not take is left in `rest`.
+    /// Writes an answer, and counts the bytes that the socket takes. The others are left in `rest`.
     pub fn start(
         answer: &Answer,
         socket: &mut TcpStream,
         now: Tick,
+        counter: &Counter,
         rest: &mut Option<Box<Outgoing>>,
     ) -> Written {
         let Answer { head, body, .. } = *answer;
-        let Ok(written) = write(socket, head, body) else {
+        let Ok(written) = write(socket, head, body, counter) else {
             return Written::Broken;
         };
         if written == head.len() + body.bytes.len() {
@@ -67,9 +69,9 @@ impl Outgoing {
     }
 
     /// Goes on: where the socket does not take all, an event says when it has room again.
-    pub fn resume(&mut self, socket: &mut TcpStream, now: Tick) -> Written {
+    pub fn resume(&mut self, socket: &mut TcpStream, now: Tick, counter: &Counter) -> Written {
         let body = Body { bytes: &self.body, of: self.of.as_ref() };
-        let Ok(written) = write(socket, &self.head, body) else {
+        let Ok(written) = write(socket, &self.head, body, counter) else {
             return Written::Broken;
         };
         if written == self.head.len() + self.body.len() {
@@ -98,21 +100,21 @@ impl Outgoing {
 }
 
 /// How many bytes the socket took; none when it is full.
-fn write(socket: &TcpStream, head: &[u8], body: Body) -> Result<usize, ()> {
+fn write(socket: &TcpStream, head: &[u8], body: Body, counter: &Counter) -> Result<usize, ()> {
     let file =
         body.of.filter(|_| body.bytes.len() >= SENDFILE_FROM).and_then(|shared| shared.offset(body.bytes));
     let Some((file, mut offset)) = file else {
-        return taken(|| writev(socket, &[IoSlice::new(head), IoSlice::new(body.bytes)]));
+        return taken(counter, || writev(socket, &[IoSlice::new(head), IoSlice::new(body.bytes)]));
     };
     let mut sent = match head {
         [] => 0,
         // The kernel holds the head back until the body's first bytes come.
-        _ => taken(|| send(socket, head, SendFlags::MORE | SendFlags::NOSIGNAL))?,
+        _ => taken(counter, || send(socket, head, SendFlags::MORE | SendFlags::NOSIGNAL))?,
     };
     let all = head.len() + body.bytes.len();
     // A signal cuts sendfile(2) short while the socket has room, of which no event would tell: only a full socket ends this.
     while (head.len()..all).contains(&sent) {
-        match taken(|| sendfile(socket, file, Some(&mut offset), all - sent))? {
+        match taken(counter, || sendfile(socket, file, Some(&mut offset), all - sent))? {
             0 => break,
             more => sent += more,
         }
@@ -120,11 +122,14 @@ fn write(socket: &TcpStream, head: &[u8], body: Body) -> Result<usize, ()> {
     Ok(sent)
 }
 
-/// What a system call that may be interrupted, or find the socket full, has written.
-fn taken(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, ()> {
+/// What a system call that may be interrupted, or find the socket full, has written; counted, whatever the next one does.
+fn taken(counter: &Counter, mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, ()> {
     loop {
         match call() {
-            Ok(written) => return Ok(written),
+            Ok(written) => {
+                counter.add(written as u64);
+                return Ok(written);
+            }
             Err(Errno::AGAIN) => return Ok(0),
             Err(Errno::INTR) => (),
             Err(_) => return Err(()),

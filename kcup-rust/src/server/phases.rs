@@ -38,6 +38,7 @@ struct Queue {
     first: u32,
     last: u32,
     limit: Tick,
+    length: usize,
 }
 
 /// Connections by key, each in exactly one phase.
@@ -49,7 +50,7 @@ pub struct Phases {
 impl Phases {
     /// `limits` are in the order of [`Phase`].
     pub fn new(limits: [Tick; PHASES.len()]) -> Self {
-        let queue = |limit| Queue { first: NONE, last: NONE, limit };
+        let queue = |limit| Queue { first: NONE, last: NONE, limit, length: 0 };
         Phases { links: Vec::new(), queues: limits.map(queue) }
     }
 
@@ -86,6 +87,11 @@ impl Phases {
         (first != NONE).then_some(first as usize)
     }
 
+    /// How many connections are in a phase.
+    pub fn count(&self, phase: Phase) -> usize {
+        self.queues[phase as usize].length
+    }
+
     /// A connection whose time in its phase is over. Strictly over: ticks are cut off, so an equal count may be early.
     pub fn expired(&self, now: Tick) -> Option<usize> {
         PHASES.into_iter().find_map(|phase| {
@@ -105,6 +111,7 @@ impl Phases {
 
     fn append(&mut self, key: usize, phase: Phase, now: Tick) {
         let queue = &mut self.queues[phase as usize];
+        queue.length += 1;
         let last = std::mem::replace(&mut queue.last, key as u32);
         match last {
             NONE => queue.first = key as u32,
@@ -116,6 +123,7 @@ impl Phases {
     fn unlink(&mut self, key: usize) {
         let Link { previous, next, phase, .. } = self.links[key];
         let queue = &mut self.queues[phase as usize];
+        queue.length -= 1;
         match previous {
             NONE => queue.first = next,
             previous => self.links[previous as usize].next = next,
@@ -141,11 +149,12 @@ mod tests {
         for key in [2, 0, 1] {
             phases.add(key, 0);
         }
-        assert_eq!(phases.oldest(Phase::Idle), Some(2));
+        assert_eq!((phases.oldest(Phase::Idle), phases.count(Phase::Idle)), (Some(2), 3));
         phases.enter(2, Phase::Idle, 5);
-        assert_eq!(phases.oldest(Phase::Idle), Some(0));
+        assert_eq!((phases.oldest(Phase::Idle), phases.count(Phase::Idle)), (Some(0), 3));
         phases.remove(0);
-        assert_eq!(phases.oldest(Phase::Idle), Some(1));
+        phases.enter(2, Phase::Head, 5);
+        assert_eq!((phases.oldest(Phase::Idle), phases.count(Phase::Idle)), (Some(1), 1));
     }
 
     #[test]

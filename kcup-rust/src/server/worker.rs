@@ -1,39 +1,32 @@
 //! One event loop: the connections of one thread, and nothing that another thread waits for.
 //! Sibling: kcup-go/server/worker.go.
 
+mod closing;
+mod mail;
+
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::mpsc::Receiver;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Cache};
 use mio::event::Event;
-use mio::net::TcpStream;
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Poll, Token, Waker};
 use slab::Slab;
 
 use super::clock::Clock;
 use super::codec::Codec;
 use super::connection::{Connection, Next, Tools, READ_BYTES};
+use super::counters::{Counters, Reason};
 use super::phases::{Phase, Phases, Tick, TICKS};
 use super::status::Status;
-use super::sys;
 use crate::content::Content;
+use crate::ops::access_log::Lines;
+
+pub use mail::{Arrival, Mail};
 
 const WAKE: Token = Token(usize::MAX);
 const EVENTS: usize = 256;
-
-/// What the acceptor tells a worker.
-pub enum Mail {
-    Connection(OwnedFd),
-    /// Close the connection that has been silent longest, and report.
-    Evict,
-    /// Answer what was sent, also by the connections of later mail.
-    Drain,
-    /// There will be no more mail: end with the last connection.
-    Last,
-}
 
 /// How often a full socket is looked at for progress: often enough that SPEC K-83's second is kept.
 const WRITE_LOOK: Tick = TICKS / 5;
@@ -53,10 +46,20 @@ pub struct Limits {
     pub kept: usize,
 }
 
+/// What one worker tells others.
+pub struct Books {
+    pub status: Arc<Status>,
+    pub counters: Arc<Counters>,
+    /// Nothing without an access log.
+    pub lines: Option<Lines>,
+}
+
 pub struct Worker {
     poll: Poll,
     mailbox: Receiver<Mail>,
     status: Arc<Status>,
+    counters: Arc<Counters>,
+    lines: Option<Lines>,
     content: Cache<Arc<ArcSwap<Content>>, Arc<Content>>,
     connections: Slab<Connection>,
     phases: Phases,
@@ -72,13 +75,6 @@ pub struct Worker {
     last_mail: bool,
 }
 
-/// Mail that is for the end of a turn.
-#[derive(Default)]
-struct Read {
-    arrived: Vec<OwnedFd>,
-    evict: bool,
-}
-
 /// What a worker waits on, and what wakes it for its mail.
 pub fn poll() -> io::Result<(Poll, Waker)> {
     let poll = Poll::new()?;
@@ -90,17 +86,20 @@ impl Worker {
     pub fn new(
         poll: Poll,
         mailbox: Receiver<Mail>,
-        status: Arc<Status>,
+        books: Books,
         content: Arc<ArcSwap<Content>>,
         limits: Limits,
         clock: Clock,
     ) -> Worker {
+        let Books { status, counters, lines } = books;
         Worker {
             codec: Codec::new(content.load_full(), &clock),
             content: Cache::new(content),
             poll,
             mailbox,
             status,
+            counters,
+            lines,
             connections: Slab::new(),
             phases: Phases::new([limits.idle, limits.header, WRITE_LOOK, LINGER]),
             limits,
@@ -131,13 +130,18 @@ impl Worker {
         if !self.again.is_empty() {
             return Some(Duration::ZERO);
         }
-        let ticks = self.phases.next(self.clock.tick())?;
+        let now = self.clock.tick();
+        let lines = self.lines.as_ref().and_then(|lines| lines.due(now));
+        let ticks = self.phases.next(now).into_iter().chain(lines).min()?;
         Some(Duration::from_secs(1) * ticks / TICKS)
     }
 
     fn turn(&mut self, events: &Events) {
         self.clock.update();
         self.codec.refresh(self.content.load(), &self.clock);
+        if let Some(lines) = &mut self.lines {
+            lines.refresh(self.clock.now().unix);
+        }
         // First, so that nothing that comes after a drain began is answered as if it had not.
         let mail = self.read_mail();
         for key in std::mem::take(&mut self.again) {
@@ -147,8 +151,8 @@ impl Worker {
             self.event(event.token().0, event);
         }
         // After the events, which may be for a connection whose key is free by now.
-        for socket in mail.arrived {
-            self.accept(socket);
+        for arrival in mail.arrived {
+            self.accept(arrival);
         }
         if mail.evict {
             self.evict();
@@ -166,49 +170,6 @@ impl Worker {
         }
     }
 
-    fn read_mail(&mut self) -> Read {
-        let mut read = Read::default();
-        while let Ok(mail) = self.mailbox.try_recv() {
-            match mail {
-                Mail::Connection(socket) => read.arrived.push(socket),
-                Mail::Evict => read.evict = true,
-                Mail::Drain => self.drain(),
-                Mail::Last => self.last_mail = true,
-            }
-        }
-        read
-    }
-
-    fn accept(&mut self, socket: OwnedFd) {
-        // One of a unix listener is used in the same way.
-        let mut socket = TcpStream::from_std(socket.into());
-        let entry = self.connections.vacant_entry();
-        let key = entry.key();
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let registry = self.poll.registry();
-        if let Err(error) = registry.register(&mut socket, Token(key), interest) {
-            log::warn!("cannot watch a connection: {error}");
-            return self.status.closed();
-        }
-        entry.insert(Connection::new(socket));
-        self.phases.add(key, self.clock.tick());
-        if self.draining {
-            self.ready(key, false);
-        }
-    }
-
-    /// Closes the connection that has been silent longest (SPEC K-84). One that has sent something meanwhile is not.
-    fn evict(&mut self) {
-        while let Some(key) = self.phases.oldest(Phase::Idle) {
-            if sys::readable(&self.connections[key].socket) == 0 {
-                self.retire(key);
-                break;
-            }
-            self.ready(key, false);
-        }
-        self.status.evicted();
-    }
-
     /// Lets a connection do what its socket allows.
     fn ready(&mut self, key: usize, ended: bool) {
         let Some(connection) = self.connections.get_mut(key) else {
@@ -219,6 +180,9 @@ impl Worker {
         let mut tools = Tools {
             codec: &mut self.codec,
             buffer: &mut self.buffer,
+            counters: &self.counters.0,
+            lines: self.lines.as_mut(),
+            key,
             draining: self.draining,
             now: self.clock.tick(),
         };
@@ -231,62 +195,20 @@ impl Worker {
         match next {
             Next::Enter(phase) => self.phases.enter(key, phase, self.clock.tick()),
             Next::Stay => (),
-            Next::Close => return self.close(key),
+            Next::Close(reason) => return self.close(key, reason),
         }
         if self.draining && !unread && self.phases.of(key) == Phase::Idle {
-            self.retire(key);
+            self.retire(key, Reason::Drained);
         }
-        // SPEC K-86.
-        while self.kept > self.limits.kept {
-            self.close(self.phases.oldest(Phase::Head).unwrap_or(key));
-        }
+        self.shed(key);
     }
 
-    /// A connection's time in its phase is over.
-    fn expire(&mut self, key: usize) {
+    fn publish(&mut self) {
         let now = self.clock.tick();
-        match self.phases.of(key) {
-            Phase::Idle => return self.retire(key),
-            Phase::Write if self.connections[key].is_moving(now, self.limits.write) => {
-                return self.phases.enter(key, Phase::Write, now);
-            }
-            Phase::Write => self.connections[key].reset_on_close(),
-            Phase::Head | Phase::Linger => (),
+        if let Some(lines) = self.lines.as_mut().filter(|lines| self.draining || lines.due(now) == Some(0)) {
+            lines.hand_over();
         }
-        self.close(key);
-    }
-
-    /// Ends a silent connection, and lingers where its peer has not taken the whole of the last answer (SPEC K-72).
-    fn retire(&mut self, key: usize) {
-        let connection = &mut self.connections[key];
-        if sys::unacknowledged(&connection.socket) == 0 {
-            return self.close(key);
-        }
-        match connection.linger(&mut self.buffer) {
-            Next::Enter(phase) => self.phases.enter(key, phase, self.clock.tick()),
-            _ => self.close(key),
-        }
-    }
-
-    fn close(&mut self, key: usize) {
-        let connection = self.connections.remove(key);
-        self.kept -= connection.kept_bytes();
-        self.phases.remove(key);
-        self.status.closed();
-    }
-
-    /// Answers what the silent connections have sent meanwhile, and closes those that have sent nothing.
-    fn drain(&mut self) {
-        self.draining = true;
-        let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
-        for key in keys {
-            if self.phases.of(key) == Phase::Idle {
-                self.ready(key, false);
-            }
-        }
-    }
-
-    fn publish(&self) {
+        self.counters.0.parked.set(self.phases.count(Phase::Idle) as u64);
         let oldest = self.phases.oldest(Phase::Idle);
         let oldest = oldest.map(|key| self.phases.since(key));
         self.status.publish(oldest);

@@ -1,0 +1,117 @@
+//! What the workers count (SPEC K-119). Sibling: kcup-go/server/counters.go.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The values of the label `method`, and those of `code` that kcup answers with.
+pub const METHODS: [&str; 3] = ["GET", "HEAD", "other"];
+pub const CODES: [u16; 10] = [200, 206, 304, 400, 404, 412, 414, 416, 431, 505];
+
+/// The values of the label `reason`, in the order of [`Reason`].
+pub const REASONS: [&str; 9] = [
+    "peer",
+    "answered",
+    "refused",
+    "idle_timeout",
+    "header_timeout",
+    "write_timeout",
+    "evicted",
+    "shed",
+    "drained",
+];
+
+/// Why a connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The peer has ended its side, or is gone.
+    Peer,
+    Answered,
+    Refused,
+    IdleTimeout,
+    HeaderTimeout,
+    WriteTimeout,
+    Evicted,
+    Shed,
+    Drained,
+}
+
+/// A number that only one thread changes, and all may read.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    pub fn add(&self, more: u64) {
+        // There is no other writer, so this need not be the one atomic step that would cost every request more.
+        self.set(self.get() + more);
+    }
+
+    pub fn set(&self, number: u64) {
+        self.0.store(number, Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// The counts of a worker, or the sum of all.
+#[derive(Debug, Default)]
+pub struct Counts<N> {
+    /// Answers begun, by [`METHODS`] and [`CODES`].
+    pub answers: [[N; CODES.len()]; METHODS.len()],
+    /// Bytes of answers that the kernel took.
+    pub bytes: N,
+    pub accepted: N,
+    /// By [`REASONS`].
+    pub closed: [N; REASONS.len()],
+    /// Connections that are silent between requests now.
+    pub parked: N,
+}
+
+/// What one worker counts, on cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub struct Counters(pub Counts<Counter>);
+
+impl Counts<Counter> {
+    /// An answer begins. `head` is the request's; nothing when it was refused.
+    pub fn answer(&self, head: Option<&[u8]>, code: u16) {
+        let method = match head {
+            Some([b'G', b'E', b'T', b' ', ..]) => 0,
+            Some([b'H', b'E', b'A', b'D', b' ', ..]) => 1,
+            _ => 2,
+        };
+        if let Some(place) = CODES.iter().position(|&known| known == code) {
+            self.answers[method][place].add(1);
+        }
+    }
+
+    pub fn close(&self, reason: Reason) {
+        self.closed[reason as usize].add(1);
+    }
+}
+
+impl Counts<u64> {
+    /// What all workers have counted so far: each number as it is now, and not all of the same moment.
+    pub fn sum<'c>(workers: impl IntoIterator<Item = &'c Counters>) -> Counts<u64> {
+        let mut sum = Counts::default();
+        for Counters(worker) in workers {
+            add(sum.answers.as_flattened_mut(), worker.answers.as_flattened());
+            add(&mut sum.closed, &worker.closed);
+            sum.bytes += worker.bytes.get();
+            sum.accepted += worker.accepted.get();
+            sum.parked += worker.parked.get();
+        }
+        sum
+    }
+
+    /// Connections that are open.
+    pub fn open(&self) -> u64 {
+        self.accepted.saturating_sub(self.closed.iter().sum())
+    }
+}
+
+fn add(sums: &mut [u64], counters: &[Counter]) {
+    for (sum, counter) in sums.iter_mut().zip(counters) {
+        *sum += counter.get();
+    }
+}

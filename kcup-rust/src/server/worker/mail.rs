@@ -1,0 +1,97 @@
+//! What the acceptor tells a worker, and what comes of it. A part of worker.rs.
+
+use std::os::fd::OwnedFd;
+
+use mio::net::TcpStream;
+use mio::{Interest, Token};
+
+use super::super::connection::Connection;
+use super::super::counters::Reason;
+use super::super::phases::Phase;
+use super::super::sys;
+use super::Worker;
+use crate::ops::access_log::Peer;
+
+/// A connection that was accepted.
+pub struct Arrival {
+    pub socket: OwnedFd,
+    /// Who is behind it, where an access log asks for that.
+    pub peer: Option<Peer>,
+}
+
+pub enum Mail {
+    Connection(Arrival),
+    /// Close the connection that has been silent longest, and report.
+    Evict,
+    /// Answer what was sent, also by the connections of later mail.
+    Drain,
+    /// There will be no more mail: end with the last connection.
+    Last,
+}
+
+/// Mail that is for the end of a turn.
+#[derive(Default)]
+pub struct Read {
+    pub arrived: Vec<Arrival>,
+    pub evict: bool,
+}
+
+impl Worker {
+    pub fn read_mail(&mut self) -> Read {
+        let mut read = Read::default();
+        while let Ok(mail) = self.mailbox.try_recv() {
+            match mail {
+                Mail::Connection(arrival) => read.arrived.push(arrival),
+                Mail::Evict => read.evict = true,
+                Mail::Drain => self.drain(),
+                Mail::Last => self.last_mail = true,
+            }
+        }
+        read
+    }
+
+    pub fn accept(&mut self, Arrival { socket, peer }: Arrival) {
+        // One of a unix listener is used in the same way.
+        let mut socket = TcpStream::from_std(socket.into());
+        let entry = self.connections.vacant_entry();
+        let key = entry.key();
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let registry = self.poll.registry();
+        if let Err(error) = registry.register(&mut socket, Token(key), interest) {
+            log::warn!("cannot watch a connection: {error}");
+            return self.status.closed();
+        }
+        entry.insert(Connection::new(socket));
+        self.phases.add(key, self.clock.tick());
+        self.counters.0.accepted.add(1);
+        if let (Some(lines), Some(peer)) = (&mut self.lines, peer) {
+            lines.meet(key, peer);
+        }
+        if self.draining {
+            self.ready(key, false);
+        }
+    }
+
+    /// Closes the connection that has been silent longest (SPEC K-84). One that has sent something meanwhile is not.
+    pub fn evict(&mut self) {
+        while let Some(key) = self.phases.oldest(Phase::Idle) {
+            if sys::readable(&self.connections[key].socket) == 0 {
+                self.retire(key, Reason::Evicted);
+                break;
+            }
+            self.ready(key, false);
+        }
+        self.status.evicted();
+    }
+
+    /// Answers what the silent connections have sent meanwhile, and closes those that have sent nothing.
+    fn drain(&mut self) {
+        self.draining = true;
+        let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            if self.phases.of(key) == Phase::Idle {
+                self.ready(key, false);
+            }
+        }
+    }
+}
