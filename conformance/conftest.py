@@ -1,14 +1,17 @@
 """pytest conformance --rust bin/kcup-rust --go bin/kcup-go (either may be left out: then only the other is tested)."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from runner.clock import run_together
 from runner.twin import Server, Twin
 
 ROOT = Path(__file__).resolve().parent.parent
 TWINS = ("rust", "go")
+NOBODY = 65534
 
 
 def pytest_addoption(parser):
@@ -66,8 +69,8 @@ def serve(twin):
     """A server of one's own: serve(args, content=..., ...). It is stopped when the test ends."""
     running = []
 
-    def start(*args, content=b"Hello\n", name="hello.txt", **options):
-        files = [] if content is None else [(name, content, 784111777)]
+    def start(*args, content=b"Hello\n", name="hello.txt", mtime=784111777, **options):
+        files = [] if content is None else [(name, content, mtime)]
         args = args if content is None else ("--file", name, *args)
         running.append(Server(twin, args, files=files, **options))
         return running[-1]
@@ -75,6 +78,22 @@ def serve(twin):
     yield start
     for server in running:
         server.stop()
+
+
+@pytest.fixture(scope="module")
+def outcomes(request):
+    """The outcomes of all experiments with time of a module, by twin and name."""
+    return run_together(request.module.__name__, request.config.twins)
+
+
+@pytest.fixture
+def as_nobody(twin):
+    """For `serve`: start as a user for whom permissions count, which they do not for root."""
+    if os.geteuid() != 0:
+        return {}
+    if not all(parent.stat().st_mode & 0o001 for parent in twin.binary.parents):
+        pytest.skip("another user does not get to the program, and root reads everything")
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -7,18 +7,16 @@ than a second after" allows for what this machine took from us: how late a threa
 import contextlib
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from runner.clock import (
-    EXPERIMENTS,
     GET,
-    Metronome,
     Span,
     answered,
-    attempt,
     experiment,
+    experiments,
+    hold_to_limit,
     limited,
     measure,
     measure_since,
@@ -31,7 +29,6 @@ from runner.wire import GONE, Connection
 pytestmark = pytest.mark.xdist_group("clocks")
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n"
 BIG = bytes(range(256)) * 65536
-LIMIT, LATEST = 1.0, 2.0
 
 
 @experiment("K-80")
@@ -245,21 +242,7 @@ def the_end_of_the_peer_ends_the_discarding(twin):
         connection.half_close()
 
 
-@pytest.fixture(scope="module")
-def outcomes(request):
-    """All experiments on all twins, started together; and the metronome that runs beside them."""
-    metronome = Metronome()
-    jobs = [(twin, name) for twin in request.config.twins for name in EXPERIMENTS]
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        run = {(twin.name, name): pool.submit(attempt, EXPERIMENTS[name][0], twin, metronome) for twin, name in jobs}
-    return run
-
-
 @pytest.mark.spec("K-83")
-@pytest.mark.parametrize("name", list(EXPERIMENTS))
+@pytest.mark.parametrize("name", experiments(__name__))
 def test_limit(twin, name, outcomes):
-    span, worst = outcomes[twin.name, name].result()
-    if EXPERIMENTS[name][1]:
-        assert span.longest >= LIMIT, f"ended after {span.longest:.3f} s, before its time"
-        tolerance = 2 * worst + 0.05
-        assert span.shortest <= LATEST + tolerance, f"ended after {span.shortest:.3f} s (tolerance {tolerance:.3f} s)"
+    hold_to_limit(__name__, name, outcomes[twin.name, name])

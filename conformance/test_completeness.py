@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.cases import HOME, cli_cases, http_cases, vectors
+from runner.cases import HOME, named, vectors
 from runner.contract import numbers
 
 ROOT = HOME.parent
@@ -20,10 +20,7 @@ ONLY = {}
 def claims():
     """Who names which number: cases, vectors, tests."""
     found = defaultdict(set)
-    named = [*http_cases(), *cli_cases()]
-    for spec, name in [(case.spec, case.name) for case in named] + [
-        (v["spec"], v["name"]) for v in vectors("guard")["case"]
-    ]:
+    for name, spec in [*named(), *((v["name"], v["spec"]) for v in vectors("guard")["case"])]:
         for number in spec:
             found[number].add(name)
     for path in HOME.glob("test_*.py"):
@@ -43,7 +40,7 @@ def test_every_case_names_a_number_of_the_contract():
 
 
 def test_every_case_names_at_least_one_number():
-    assert not [case.name for case in [*http_cases(), *cli_cases()] if not case.spec]
+    assert not [name for name, spec in named() if not spec]
 
 
 def test_numbers_of_the_contract_are_in_order_and_unique():

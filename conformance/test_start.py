@@ -92,7 +92,7 @@ def waiting(twin, stdin, pipe):
 @pytest.mark.spec("K-15")
 def test_the_line_is_the_only_one(serve):
     server = serve()
-    assert LISTENING.fullmatch(server.line)
+    assert LISTENING.fullmatch(server.line.decode())
     get(server.address)
     server.signal()
     assert server.wait() == 0

@@ -2,7 +2,7 @@
 
 import hashlib
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from .parts import to_bytes
@@ -12,7 +12,7 @@ CASES = sorted((HOME / "cases").glob("*.toml"))
 SET_KEYS = {"args", "env", "file", "content", "mtime", "stdin", "type", "extra"}
 REQUEST_KEYS = {"send", "method", "target", "version", "fields", "piece", "half_close"}
 HTTP_KEYS = {"name", "spec", "set", "want", "closed"} | REQUEST_KEYS
-CLI_KEYS = {"name", "spec", "args", "env", "files", "stdin", "exit", "stderr", "stdout"}
+KINDS = {"set", "http", "cli", "reload", "log", "count", "health"}
 WANT_KEYS = {"status", "fields", "absent", "names", "body", "encoding", "range", "bodyless"}
 
 
@@ -80,7 +80,27 @@ def vectors(name):
 def documents():
     for path in CASES:
         with open(path, "rb") as file:
-            yield path, tomllib.load(file)
+            document = tomllib.load(file)
+        reject_unknown(path, "kinds of cases", document, KINDS)
+        yield path, document
+
+
+def of_kind(kind, case_class):
+    """The cases of one kind; their keys are the fields of its class."""
+    known = {field.name for field in fields(case_class)}
+    cases = []
+    for path, document in documents():
+        for raw in document.get(kind, ()):
+            reject_unknown(path, raw["name"], raw, known)
+            cases.append(case_class(**raw))
+    return unique(cases)
+
+
+def named():
+    """The name and the numbers of every case, whatever its kind."""
+    for _, document in documents():
+        for kind in KINDS - {"set"}:
+            yield from ((raw["name"], raw["spec"]) for raw in document.get(kind, ()))
 
 
 def option_sets():
@@ -147,12 +167,7 @@ def fill_parts(parts, options):
 
 
 def cli_cases():
-    cases = []
-    for path, document in documents():
-        for raw in document.get("cli", ()):
-            reject_unknown(path, raw["name"], raw, CLI_KEYS)
-            cases.append(CliCase(**{**raw, "spec": tuple(raw["spec"])}))
-    return unique(cases)
+    return of_kind("cli", CliCase)
 
 
 def reject_unknown(path, name, raw, known):

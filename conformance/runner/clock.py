@@ -3,13 +3,14 @@
 import select
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from .twin import Server
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 STALL = 0.2  # so late a thread of ours, and the pauses of an experiment are not what they should be
-EXPERIMENTS = {}
+EXPERIMENTS = {}  # by module, then by name: the function, and between which seconds its span must be
 
 
 @dataclass
@@ -51,22 +52,50 @@ def attempt(function, twin, metronome):
     raise AssertionError("not reached")
 
 
-def experiment(*ids, span=True):
-    """Register one. With span it returns a Span that K-83 bounds; without, it only has to return."""
+def experiment(*ids, span=True, limit=1.0, late=1.0):
+    """Register one. With span it returns a Span, which ends neither before the limit nor more than `late` seconds after
+    (K-83); without, it only has to return."""
 
     def register(function):
-        EXPERIMENTS[function.__name__] = (function, span)
+        EXPERIMENTS.setdefault(function.__module__, {})[function.__name__] = (
+            function,
+            (limit, limit + late) if span else None,
+        )
         return function
 
     assert ids
     return register
 
 
-def limited(twin, *which, content=b"Hello\n"):
+def experiments(module):
+    """The names of a module's experiments, for a test that is parametrised with them."""
+    return list(EXPERIMENTS[module])
+
+
+def run_together(module, twins):
+    """All experiments of a module on all twins, started together; and the metronome that runs beside them."""
+    metronome = Metronome()
+    jobs = [(twin, name, function) for twin in twins for name, (function, _) in EXPERIMENTS[module].items()]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return {(twin.name, name): pool.submit(attempt, function, twin, metronome) for twin, name, function in jobs}
+
+
+def hold_to_limit(module, name, outcome):
+    """An experiment with a span ends neither before its time nor too long after; any other just succeeds."""
+    span, worst = outcome.result()
+    if bounds := EXPERIMENTS[module][name][1]:
+        assert span.longest >= bounds[0], f"ended after {span.longest:.3f} s, before its time"
+        tolerance = 2 * worst + 0.05
+        assert span.shortest <= bounds[1] + tolerance, (
+            f"ended after {span.shortest:.3f} s (tolerance {tolerance:.3f} s)"
+        )
+
+
+def limited(twin, *which, content=b"Hello\n", args=()):
     """A server of which only these limits are a second; all others are far away."""
     names = ["header", "idle", "write", "shutdown"]
-    args = [a for n in names for a in (f"--{n}-timeout-seconds", "1" if n in which else "100")]
-    return Server(twin, [*args, "--file", "a"], files=[("a", content, 784111777)])
+    limits = [a for n in names for a in (f"--{n}-timeout-seconds", "1" if n in which else "100")]
+    return Server(twin, [*limits, *args, "--file", "a"], files=[("a", content, 784111777)])
 
 
 def measure(connection, start):

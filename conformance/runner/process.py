@@ -1,5 +1,6 @@
 """What the kernel says of a running process: its listening port, its file descriptors, when it waits."""
 
+import contextlib
 import fcntl
 import os
 import struct
@@ -17,6 +18,17 @@ def until(condition, limit=15.0):
         assert time.monotonic() < deadline, f"waited {limit:.0f} seconds for {condition}"
         time.sleep(0.005)
     return value
+
+
+def write_fifo(path, data):
+    """All that ever comes, as soon as there is the FIFO and somebody who reads it."""
+
+    def opened():
+        with contextlib.suppress(OSError):
+            return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+
+    with open(until(opened), "wb") as fifo:
+        fifo.write(data)
 
 
 def descriptors(pid):
@@ -55,3 +67,9 @@ def has_read_all(server, connections):
     ends = [[row[1].rpartition(":")[2], row[2].rpartition(":")[2], row[4].partition(":")[2]] for row in rows]
     queues = [queue for local, remote, queue in ends if local == f"{server.address[1]:04X}" and remote in ours]
     return len(queues) == len(ours) and set(queues) == {"00000000"}
+
+
+def pending_signals(pid):
+    """Whether a signal was sent to the process that it has not taken yet."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return any(int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigPnd:", "ShdPnd:")))

@@ -1,5 +1,6 @@
 """Starting kcup. A server's address comes from the line of K-15: nothing sleeps, and no port is looked for."""
 
+import json
 import os
 import re
 import selectors
@@ -11,7 +12,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-LISTENING = re.compile(rb"kcup listening on http://(\[[0-9a-f:.]+\]|[0-9.]+):(\d+)/\n")
+AT = r"http://(\[[0-9a-f:.]+\]|[0-9.]+):(\d+)/"
+LISTENING = re.compile(rf"kcup listening on (?:{AT}|unix:(.+))\n")
+ADMIN = re.compile(rf"admin listening on {AT}")
 START_LIMIT = 20.0
 
 
@@ -33,6 +36,7 @@ class Server:
     def __init__(self, twin, args=(), env=None, files=(), stdin=None, wait=True, prefix=(), **options):
         self.twin = twin
         self.directory = Path(tempfile.mkdtemp(prefix="kcup-"))
+        self.directory.chmod(0o755)  # kcup may be started as another user
         for name, content, mtime in files:
             write_file(self.directory / name, content, mtime)
         port = [] if any(a in ("--port", "-p") or a.startswith("--port=") for a in args) else ["--port", "0"]
@@ -63,14 +67,28 @@ class Server:
 
     def wait_listening(self):
         self.line = read_line(self.process.stdout, START_LIMIT)
-        match = LISTENING.fullmatch(self.line)
+        match = LISTENING.fullmatch(self.line.decode())
         if not match:
+            said = self.stderr()
             self.stop()
-            raise AssertionError(f"{self.twin.name} did not say where it listens: {self.line!r}; {self.stderr()!r}")
-        self.address = (match[1].decode().strip("[]"), int(match[2]))
+            raise AssertionError(f"{self.twin.name} did not say where it listens: {self.line!r}; {said!r}")
+        host, port, path = match.groups()
+        self.address = str(self.directory / path) if path else (host.strip("[]"), int(port))
+
+    @property
+    def admin(self):
+        """Where the admin listener is, from the line of K-115."""
+        match = ADMIN.search(self.stderr())
+        assert match, f"{self.twin.name} did not say where its admin listens: {self.stderr()!r}"
+        return match[1].strip("[]"), int(match[2])
 
     def stderr(self):
         return self.stderr_path.read_bytes().decode(errors="replace") if self.stderr_path.exists() else ""
+
+    def events(self, *levels):
+        """The messages logged so far at these levels. For --log-format json; a line being written is left aside."""
+        events = [json.loads(line) for line in self.stderr().rpartition("\n")[0].splitlines()]
+        return [event["msg"] for event in events if event["level"] in levels]
 
     def signal(self, number=signal.SIGTERM):
         self.process.send_signal(number)

@@ -1,0 +1,53 @@
+"""A memory cgroup with a limit, of either version. Where none can be made, tests that need one are skipped."""
+
+import contextlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from .process import until
+
+VERSION_1, VERSION_2 = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class MemoryGroup:
+    path: Path
+
+    def enter(self):
+        """For preexec_fn."""
+        (self.path / "cgroup.procs").write_text(str(os.getpid()))
+
+    def limit(self, size):
+        """Bytes from now on."""
+        name = "memory.limit_in_bytes" if VERSION_1.is_dir() else "memory.max"
+        (self.path / name).write_text(str(size))
+
+    def used(self):
+        name = "memory.usage_in_bytes" if VERSION_1.is_dir() else "memory.current"
+        return int((self.path / name).read_text())
+
+    def kills(self):
+        """How often the kernel ended a process of the group for want of memory."""
+        name = "memory.oom_control" if VERSION_1.is_dir() else "memory.events"
+        rows = dict(line.split() for line in (self.path / name).read_text().splitlines())
+        return int(rows["oom_kill"])
+
+
+@contextlib.contextmanager
+def memory_group(size):
+    """A group of which processes may be made members, removed when they have ended."""
+    try:
+        parent = VERSION_1 if VERSION_1.is_dir() else VERSION_2
+        group = MemoryGroup(Path(tempfile.mkdtemp(prefix="kcup-", dir=parent)))
+        group.limit(size)
+    except OSError as error:
+        pytest.skip(f"no memory cgroup can be made here: {error}")
+    try:
+        yield group
+    finally:
+        until(lambda: not (group.path / "cgroup.procs").read_text())
+        group.path.rmdir()

@@ -1,0 +1,180 @@
+"""K-142: what the service manager is told, and when."""
+
+import contextlib
+import os
+import random
+import select
+import signal
+import socket
+import tempfile
+import time
+
+import pytest
+
+from runner.process import until
+from runner.reload import GET, become, get, plain, rename_over, serves
+from runner.wire import Connection
+
+LIMIT = 15
+
+
+class Manager:
+    """The receiving end, at a path or, with @, at an abstract name."""
+
+    def __init__(self, name):
+        self.name = name
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(name.replace("@", "\0", 1) if name.startswith("@") else name)
+
+    def told(self, limit=LIMIT):
+        """The next message, as its members."""
+        self.socket.settimeout(limit)
+        message = self.socket.recv(4096).decode()
+        return dict(line.split("=", 1) for line in message.removesuffix("\n").split("\n"))
+
+    def has_told(self):
+        """Whether there is a message that was not looked at."""
+        return bool(select.select([self.socket], [], [], 0)[0])
+
+
+@pytest.fixture(params=["path", "abstract"])
+def manager(request):
+    with tempfile.TemporaryDirectory() as directory:
+        name = f"{directory}/notify"
+        made = Manager(name if request.param == "path" else f"@kcup{name}")
+        yield made
+        made.socket.close()
+
+
+def started(serve, manager, *args, **options):
+    return serve("--log-format", "json", *args, env={"NOTIFY_SOCKET": manager.name}, **options)
+
+
+def told_of_a_reload(manager, began):
+    """RELOADING=1 with a time of CLOCK_MONOTONIC, in one message, and then READY=1."""
+    message = manager.told()
+    assert message.pop("RELOADING") == "1"
+    moment = int(message.pop("MONOTONIC_USEC"))
+    assert began * 1_000_000 <= moment <= time.monotonic() * 1_000_000
+    assert message == {}
+    assert manager.told() == {"READY": "1"}
+
+
+@pytest.mark.spec("K-142")
+def test_what_is_told_in_its_order(serve, manager):
+    server = started(serve, manager)
+    assert manager.told(0) == {"READY": "1"}, "it is told before the line of K-15"
+    new = plain(b"new\n")
+    rename_over(server.directory / "hello.txt", new.content)
+    began = time.monotonic()
+    server.signal(signal.SIGHUP)
+    told_of_a_reload(manager, began)
+    assert serves(server, new), "it is ready when the new content is served"
+    become(server.directory / "hello.txt", {"content": ""})
+    began = time.monotonic()
+    server.signal(signal.SIGHUP)
+    told_of_a_reload(manager, began)
+    server.signal()
+    assert manager.told() == {"STOPPING": "1"}
+    assert server.wait(10) == 0
+    assert not manager.has_told()
+
+
+@pytest.mark.spec("K-142", "K-19")
+def test_it_is_told_when_the_drain_begins_and_not_when_it_ends(serve, manager):
+    server = started(serve, manager, "--shutdown-timeout-seconds", "60")
+    assert manager.told() == {"READY": "1"}
+    with Connection(server.address) as connection:
+        connection.send(GET + GET[:9])
+        connection.answer()
+        server.signal()
+        assert manager.told() == {"STOPPING": "1"}
+        server.signal(signal.SIGHUP)
+        connection.send(GET[9:])
+        connection.answer()
+    assert server.wait(10) == 0
+    assert not manager.has_told()
+
+
+@pytest.mark.spec("K-142")
+def test_nothing_is_told_when_it_cannot_start(serve, manager):
+    server = started(serve, manager, "--file", "not-there", content=None, wait=False)
+    assert server.wait() == 1
+    assert not manager.has_told()
+
+
+@pytest.mark.spec("K-142")
+def test_nothing_is_told_before_it_listens(serve, manager):
+    reading, writing = os.pipe()
+    with open(reading, "rb") as stdin:
+        server = started(serve, manager, content=None, wait=False, preexec_fn=lambda: os.dup2(stdin.fileno(), 0))
+    os.write(writing, b"Hello")
+    assert not manager.has_told()
+    os.close(writing)
+    server.wait_listening()
+    assert manager.told(0) == {"READY": "1"}
+
+
+@pytest.mark.spec("K-100", "K-142")
+def test_signals_during_a_reload_are_one_more_after_it(serve, manager):
+    """Compression takes a while; where we were kept from running until it was over, it is tried again."""
+    server = started(serve, manager)
+    assert manager.told() == {"READY": "1"}
+    for attempt in range(10):
+        new = plain(random.Random(attempt).randbytes(512 * 1024).hex().encode())
+        rename_over(server.directory / "hello.txt", new.content)
+        server.signal(signal.SIGHUP)
+        assert "RELOADING" in manager.told()
+        for _ in range(200):
+            server.signal(signal.SIGHUP)
+        in_time = not manager.has_told()
+        assert manager.told() == {"READY": "1"}
+        assert "RELOADING" in manager.told()
+        if in_time:
+            break
+        until(lambda: manager.told() == {"READY": "1"} and not manager.has_told())
+    assert in_time
+    assert manager.told() == {"READY": "1"}
+    server.signal()
+    assert manager.told() == {"STOPPING": "1"}
+    assert server.wait(10) == 0
+    assert not manager.has_told()
+
+
+@pytest.mark.spec("K-142")
+@pytest.mark.parametrize("name", ["/not/there", "@kcup-nobody", "relative", "@", "/" + "a" * 200])
+def test_a_manager_that_cannot_be_told_is_nothing(serve, name):
+    server = serve("--log-format", "json", env={"NOTIFY_SOCKET": name})
+    rename_over(server.directory / "hello.txt", b"new\n")
+    server.signal(signal.SIGHUP)
+    until(lambda: get(server.address).body == b"new\n")
+    server.signal()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-142")
+def test_a_manager_that_does_not_listen_holds_nothing_up(serve, manager):
+    """Its queue is full before kcup has told it anything."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other, contextlib.suppress(BlockingIOError):
+        other.setblocking(False)
+        while True:
+            other.sendto(b"WATCHDOG=1", manager.socket.getsockname())
+    server = started(serve, manager)
+    new = plain(b"new\n")
+    rename_over(server.directory / "hello.txt", new.content)
+    server.signal(signal.SIGHUP)
+    until(lambda: serves(server, new))
+    server.signal()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-142", "K-102")
+def test_polling_is_not_told_of(serve, manager):
+    server = started(serve, manager, "--reload-interval-seconds", "1")
+    assert manager.told() == {"READY": "1"}
+    new = plain(b"new\n")
+    rename_over(server.directory / "hello.txt", new.content)
+    until(lambda: serves(server, new))
+    assert not manager.has_told()
+    server.signal()
+    assert manager.told() == {"STOPPING": "1"}
