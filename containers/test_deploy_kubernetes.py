@@ -7,7 +7,7 @@ from pathlib import Path
 import kubernetes_validate
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import ROOT, docker
 
 MANIFESTS = ROOT / "deploy" / "kubernetes"
 
@@ -100,3 +100,24 @@ def test_a_changed_policy_is_a_rollout(resources, changed):
     text, _ = changed("mta-sts.txt", "testing", "enforce")
     other = next(resource for resource in yaml.safe_load_all(text) if resource["kind"] == "ConfigMap")
     assert other["metadata"]["name"] != resources["ConfigMap"]["metadata"]["name"]
+
+
+def test_the_container_answers_its_probes(resources, image, new_name, tmp_path):
+    """The pod's environment, identity, memory and locks, in an engine instead of a cluster."""
+    (container,) = resources["Deployment"]["spec"]["template"]["spec"]["containers"]
+    identity = resources["Deployment"]["spec"]["template"]["spec"]["securityContext"]
+    (tmp_path / "mta-sts.txt").write_bytes(resources["ConfigMap"]["data"]["mta-sts.txt"].encode())
+    tmp_path.chmod(0o755)
+    name = new_name()
+    memory = container["resources"]["limits"]["memory"].removesuffix("i").lower()
+    docker(
+        "run", "--detach", "--name", name, "--publish=127.0.0.1::5000", "--publish=127.0.0.1::9000",
+        "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", f"--memory={memory}",
+        f"--user={identity['runAsUser']}:{identity['runAsGroup']}", f"--volume={tmp_path}:/policy:ro",
+        *(f"--env={variable['name']}={variable['value']}" for variable in container["env"]), image,
+    )
+    probes = [container[probe]["httpGet"]["path"] for probe in ("readinessProbe", "livenessProbe")]
+    for port, path in [("9000", probes[0]), ("9000", probes[1]), ("5000", "/.well-known/mta-sts.txt")]:
+        address = docker("port", name, port).stdout.split("\n")[0]
+        url = f"http://{address}{path}"
+        subprocess.run(["curl", "--silent", "--fail", "--retry", "5", "--retry-all-errors", url], check=True)
