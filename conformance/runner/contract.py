@@ -1,9 +1,10 @@
-"""SPEC.md as data: its numbers and its table of options."""
+"""SPEC.md as data: its numbers, its table of options, its table of metrics."""
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+METRIC = "`(?:kcup|process)_"
 SPEC = Path(__file__).resolve().parents[2] / "SPEC.md"
 
 
@@ -22,18 +23,41 @@ class Option:
         return (int(match[1]), int(match[2])) if match else None
 
 
+@dataclass(frozen=True)
+class Metric:
+    """A row of K-118's table. `labels` has each label's values in order; none where the table does not say."""
+
+    name: str
+    type: str
+    labels: dict
+    help: str
+
+
 def numbers():
     return re.findall(r"^- \*\*(K-\d+)\*\*", SPEC.read_text(), re.MULTILINE)
 
 
 def options():
     """The rows of the table, --help and --version left out."""
-    found = []
+    return [option(*cells) for cells in rows("| `-", 4) if cells[1]]
+
+
+def metrics():
+    """The rows of the table, in its order."""
+    return [Metric(name.strip("`"), kind, labels(cell), text) for name, kind, cell, text in rows("| `", 4, METRIC)]
+
+
+def rows(start, columns, pattern=""):
+    """The cells of the rows of tables that begin so."""
     for line in SPEC.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if line.startswith("| `-") and len(cells) == 4 and cells[1]:
-            found.append(option(*cells))
-    return found
+        if line.startswith(start) and len(cells) == columns and re.match(pattern, cells[0]):
+            yield cells
+
+
+def labels(cell):
+    named = [re.findall(r"`([^`]+)`", part) for part in cell.split(";")] if cell else []
+    return {name: values for name, *values in named}
 
 
 def option(names, variable, default, accepted):

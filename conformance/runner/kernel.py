@@ -1,0 +1,86 @@
+"""A kernel that knows no Landlock, or only its first version: seccomp answers for it. All of this is for preexec_fn."""
+
+import ctypes
+import errno
+import os
+import select
+import socket
+import struct
+import threading
+
+PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
+SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}[os.uname().machine]
+SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER = 1, 8
+RET_ALLOW, RET_ERRNO, RET_USER_NOTIF = 0x7FFF0000, 0x00050000, 0x7FC00000
+LOAD_NUMBER, IS, IS_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
+CREATE_RULESET, RESTRICT_SELF, RULESET_VERSION = 444, 446, 1
+NOTIF_RECV, NOTIF_SEND = 0xC0502100, 0xC0182101
+# struct seccomp_notif and struct seccomp_notif_resp
+ASKED, ANSWERED = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
+CONTINUE = 1
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Program(ctypes.Structure):
+    """struct sock_fprog"""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def program(*instructions):
+    """Of instructions that are: what to do, how many to skip if so, and if not so, the operand."""
+    return Program(len(instructions), b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions))
+
+
+def call(function, *arguments):
+    result = function(*(ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments))
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def without_landlock(reason=errno.ENOSYS):
+    """ENOSYS is a kernel that was built without it, EOPNOTSUPP one that was started without it."""
+    refusing = program(
+        (LOAD_NUMBER, 0, 0, 0),
+        (IS_AT_LEAST, 0, 2, CREATE_RULESET),
+        (IS_AT_LEAST, 1, 0, RESTRICT_SELF + 1),
+        (RETURN, 0, 0, RET_ERRNO | reason),
+        (RETURN, 0, 0, RET_ALLOW),
+    )
+    call(libc.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    call(libc.prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(refusing))
+
+
+class FirstLandlock:
+    """Landlock of version 1, which knows files and no sockets: a thread of ours answers when its version is asked."""
+
+    def __init__(self):
+        self.ours, self.theirs = socket.socketpair()
+        threading.Thread(target=self.answer, daemon=True).start()
+
+    def enter(self):
+        asking = program(
+            (LOAD_NUMBER, 0, 0, 0),
+            (IS, 0, 1, CREATE_RULESET),
+            (RETURN, 0, 0, RET_USER_NOTIF),
+            (RETURN, 0, 0, RET_ALLOW),
+        )
+        call(libc.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        flags = SECCOMP_FILTER_FLAG_NEW_LISTENER
+        listener = call(libc.syscall, SYS_SECCOMP, SECCOMP_SET_MODE_FILTER, flags, ctypes.byref(asking))
+        socket.send_fds(self.theirs, [b"."], [listener])
+
+    def answer(self):
+        """Until the process has ended."""
+        _, (listener,), _, _ = socket.recv_fds(self.ours, 1, 1)
+        poll = select.poll()
+        poll.register(listener, select.POLLIN)
+        while poll.poll()[0][1] & select.POLLIN:
+            asked = ctypes.create_string_buffer(ASKED.size)
+            call(libc.ioctl, listener, NOTIF_RECV, asked)
+            number, *_, attributes, size, flags, _, _, _ = ASKED.unpack(asked.raw)
+            version = (attributes, size, flags) == (0, 0, RULESET_VERSION)
+            answered = ANSWERED.pack(number, 1, 0, 0) if version else ANSWERED.pack(number, 0, 0, CONTINUE)
+            call(libc.ioctl, listener, NOTIF_SEND, ctypes.create_string_buffer(answered, ANSWERED.size))
+        os.close(listener)

@@ -1,0 +1,192 @@
+"""K-115 to K-117: the second listener."""
+
+import contextlib
+import re
+import socket
+
+import pytest
+
+from runner.cases import option_sets
+from runner.metrics import HOT, TYPE, ask, scrape
+from runner.process import descriptors, has_read_all, until
+from runner.reload import GET, get
+from runner.wire import Connection
+
+ADMIN = ("--admin", "127.0.0.1:0")
+COUNTED = option_sets()["counted"]
+TEXT = "text/plain; charset=utf-8"
+REFUSED = {
+    400: b"GET /healthz HTTP/1.1\r\n\r\n",
+    414: b"GET /" + b"a" * 8192 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+    431: b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 16384 + b"\r\n\r\n",
+    505: b"GET /healthz HTTP/2.0\r\nHost: a\r\n\r\n",
+}
+CASES = {
+    "healthz": ("GET", "/healthz", 200, TEXT, b"ok"),
+    "readyz": ("GET", "/readyz", 200, TEXT, b"ready"),
+    "metrics": ("GET", "/metrics", 200, TYPE, None),
+    "HEAD of healthz": ("HEAD", "/healthz", 200, TEXT, b""),
+    "HEAD of readyz": ("HEAD", "/readyz", 200, TEXT, b""),
+    "HEAD of metrics": ("HEAD", "/metrics", 200, TYPE, b""),
+    "the root": ("GET", "/", 404, TEXT, b"No such resource"),
+    "a slash behind": ("GET", "/healthz/", 404, TEXT, b"No such resource"),
+    "capitals": ("GET", "/HEALTHZ", 404, TEXT, b"No such resource"),
+    "two slashes": ("GET", "//healthz", 404, TEXT, b"No such resource"),
+    "HEAD of nothing": ("HEAD", "/x", 404, TEXT, b""),
+    "POST": ("POST", "/healthz", 404, TEXT, b"No such resource"),
+    "DELETE": ("DELETE", "/metrics", 404, TEXT, b"No such resource"),
+    "OPTIONS of all": ("OPTIONS", "*", 404, TEXT, b"No such resource"),
+}
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda name: name.replace(" ", "-"))
+
+
+@pytest.mark.spec("K-115", "K-116", "K-117", "K-118")
+@each_case
+def test_answer(serve, case):
+    method, target, status, content_type, body = CASES[case]
+    answer = ask(serve(*ADMIN).admin, target, method)
+    assert (answer.status, answer.one("content-type")) == (status, content_type)
+    assert body is None or answer.body == body
+
+
+@pytest.mark.spec("K-115", "K-35")
+@each_case
+def test_both_send_the_same_bytes(twins, servers, case):
+    """All but the date, and the length of what is counted."""
+    method, target, *_ = CASES[case]
+    other = rb"\r\n(date|content-length): [^\r]*" if target == "/metrics" else rb"\r\n(date): [^\r]*"
+    heads = [re.sub(other, rb"\r\n\1:", ask(servers(twin, COUNTED).admin, target, method).head) for twin in twins]
+    assert heads[0] == heads[1]
+
+
+@pytest.mark.spec("K-115", "K-60")
+@pytest.mark.parametrize("status", REFUSED)
+def test_what_is_refused_is_refused(serve, status):
+    with Connection(serve(*ADMIN).admin) as connection:
+        connection.send(REFUSED[status])
+        answer = connection.answer()
+        assert (answer.status, answer.one("connection"), answer.body) == (status, "close", answer.reason.encode())
+        connection.expect_end()
+
+
+@pytest.mark.spec("K-115")
+@pytest.mark.parametrize(
+    ("admin", "host"), [("127.0.0.1:0", "127.0.0.1"), ("127.0.0.9:0", "127.0.0.9"), ("[::1]:0", "::1")]
+)
+def test_the_address_is_logged_before_the_line(serve, admin, host):
+    server = serve("--admin", admin, "--log-format", "json")
+    shown = f"[{host}]" if ":" in host else host
+    assert server.admin[0] == host
+    assert server.admin[1] not in (0, server.address[1])
+    assert f"admin listening on http://{shown}:{server.admin[1]}/" in server.events("info")
+    assert ask(server.admin, "/healthz").body == b"ok"
+
+
+@pytest.mark.spec("K-115", "K-02")
+def test_the_port_and_the_variable(serve):
+    first = serve(env={"ADMIN": "127.0.0.1:0"})
+    port = first.admin[1]
+    first.signal()
+    assert first.wait(10) == 0
+    assert serve("--admin", f"127.0.0.1:{port}").admin[1] == port
+
+
+@pytest.mark.spec("K-16", "K-115")
+def test_an_admin_address_in_use(twin):
+    """Nothing has listened, and nobody was told that it does."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        admin = f"127.0.0.1:{taken.getsockname()[1]}"
+        result = twin.run(["--port", "0", "--admin", admin, "--log-level", "error"], stdin=b"x")
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr.decode() == f"kcup: cannot listen on {admin}: address already in use\n"
+
+
+@pytest.mark.spec("K-115")
+@pytest.mark.parametrize("target", ["/healthz", "/readyz", "/metrics"])
+def test_nothing_of_it_is_public(serve, target):
+    server = serve(*ADMIN)
+    answer = get(server.address, target)
+    assert (answer.status, answer.body) == (200, b"Hello\n")
+    assert get(serve(*ADMIN, "--path", "/a").address, target).status == 404
+
+
+@pytest.mark.spec("K-115")
+def test_a_second_request_is_not_answered(serve):
+    with Connection(serve(*ADMIN).admin) as connection:
+        connection.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n" * 2)
+        assert connection.answer().body == b"ok"
+        connection.expect_end()
+
+
+@pytest.mark.spec("K-115", "K-72")
+def test_a_body_does_not_lose_the_answer(serve):
+    server = serve(*ADMIN)
+    for _ in range(20):
+        with Connection(server.admin) as connection:
+            connection.send(b"POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n" + b"x" * 60000)
+            assert connection.answer().status == 404
+            connection.expect_end()
+
+
+@pytest.mark.spec("K-115")
+def test_a_head_may_come_in_single_bytes(serve):
+    with Connection(serve(*ADMIN).admin) as connection:
+        connection.send(b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n", piece=1)
+        assert connection.answer().body == b"ready"
+        connection.expect_end()
+
+
+@pytest.mark.spec("K-115")
+def test_more_than_64_wait(serve):
+    server = serve(*ADMIN)
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(Connection(server.admin)) for _ in range(64)]
+        waiting = stack.enter_context(Connection(server.admin))
+        waiting.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        waiting.socket.settimeout(0.5)
+        with contextlib.suppress(TimeoutError):
+            assert waiting.socket.recv(1) != b"", "the one that waits was closed"
+            pytest.fail("65 are open")
+        waiting.socket.settimeout(15)
+        assert get(server.address).status == 200, "the public listener waits, too"
+        held[0].socket.close()
+        assert waiting.answer().body == b"ok"
+    assert ask(server.admin, "/healthz").body == b"ok"
+
+
+@pytest.mark.spec("K-115", "K-117", "K-18")
+def test_it_answers_until_the_drain_is_over(serve):
+    server = serve(*ADMIN, "--shutdown-timeout-seconds", "60")
+    with Connection(server.address) as connection:
+        connection.send(GET[:9])
+        until(lambda: has_read_all(server, [connection]))
+        assert ask(server.admin, "/readyz").status == 200
+        server.signal()
+        until(lambda: ask(server.admin, "/readyz").status == 503)
+        answer = ask(server.admin, "/readyz")
+        assert (answer.one("content-type"), answer.body) == (TEXT, b"draining")
+        assert (ask(server.admin, "/readyz", "HEAD").status, ask(server.admin, "/healthz").status) == (503, 200)
+        until(lambda: refused(server.address))
+        assert scrape(server)[HOT] == 1
+        connection.send(GET[9:])
+        assert connection.answer().status == 200
+    assert server.wait(10) == 0
+
+
+def refused(address):
+    try:
+        Connection(address).socket.close()
+    except OSError:
+        return True
+    return False
+
+
+@pytest.mark.spec("K-115", "K-18")
+def test_silent_admin_connections_hold_no_drain_up(serve):
+    server = serve(*ADMIN, "--shutdown-timeout-seconds", "60")
+    before = len(descriptors(server.process.pid))
+    with Connection(server.admin) as connection:
+        connection.send(b"GET /healthz")
+        until(lambda: len(descriptors(server.process.pid)) > before)
+        server.signal()
+        assert server.wait(10) == 0

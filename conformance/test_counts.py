@@ -1,0 +1,116 @@
+"""K-119: open connections by their state, closed ones by the reason; those that a limit closes: test_limits.py."""
+
+import contextlib
+import socket
+import struct
+
+import pytest
+
+from runner.metrics import ACCEPTED, HOT, OK, PARKED, closed, counters, scrape
+from runner.process import has_read_all, until
+from runner.reload import GET
+from runner.wire import Connection
+
+ADMIN = ("--admin", "127.0.0.1:0")
+BIG = bytes(range(256)) * 65536
+
+
+@pytest.mark.spec("K-119")
+def test_hot_and_parked(serve):
+    """Parked are the silent ones between requests, hot those within a head or an answer; together all that are open."""
+    server = serve(*ADMIN, "--threads", "2", content=BIG)
+    with contextlib.ExitStack() as stack:
+        silent, heads, slow = ([stack.enter_context(connect(server)) for _ in range(n)] for n in (5, 3, 2))
+        for connection in silent[:2]:
+            connection.send(GET)
+            connection.answer()
+        for connection in heads:
+            connection.send(GET[:9])
+        for connection in slow:
+            connection.send(GET)
+            connection.receive(100)
+        until(lambda: states(server) == (5, 5))
+        heads[0].send(GET[9:])
+        heads[0].answer()
+        silent[4].socket.close()
+        until(lambda: states(server) == (4, 5))
+        seen = scrape(server)
+        gone = sum(value for key, value in seen.items() if key.startswith("kcup_connections_closed_total"))
+        assert seen[ACCEPTED] - gone == seen[HOT] + seen[PARKED] == 9
+    until(lambda: states(server) == (0, 0))
+
+
+def connect(server):
+    return Connection(server.address, receive_buffer=4096)
+
+
+def states(server):
+    seen = scrape(server)
+    return seen[HOT], seen[PARKED]
+
+
+@pytest.mark.spec("K-119")
+@pytest.mark.parametrize("when", ["silent", "within a head", "within an answer"])
+def test_a_peer_that_resets_is_a_peer(serve, when):
+    server = serve(*ADMIN, content=BIG)
+    connection = connect(server)
+    connection.send({"silent": b"", "within a head": GET[:9], "within an answer": GET}[when])
+    if when == "within an answer":
+        connection.receive(100)
+    until(lambda: states(server) == ((0, 1) if when == "silent" else (1, 0)))
+    connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.socket.close()
+    until(lambda: scrape(server)[closed("peer")] == 1)
+    assert states(server) == (0, 0)
+
+
+@pytest.mark.spec("K-119", "K-84")
+def test_evicted(serve):
+    server = serve(*ADMIN, "--max-connections", "2", "--threads", "1")
+    before = counters(server)
+    held = []
+    for _ in range(5):
+        held.append(Connection(server.address))
+        held[-1].send(GET)
+        held[-1].answer()
+    for connection in held[:3]:
+        connection.expect_end()
+    until(lambda: states(server) == (0, 2))
+    seen = scrape(server)
+    assert (seen[closed("evicted")], seen[ACCEPTED] - before[ACCEPTED], seen[OK]) == (3, 5, 5)
+
+
+@pytest.mark.spec("K-119", "K-86")
+def test_shed(serve):
+    """As in test_connections.py: without a cgroup's limit 64 MiB of heads that are not whole are kept."""
+    server = serve(*ADMIN, "--threads", "1", "--header-timeout-seconds", "60")
+    part = GET[:-2] + b"X: " + b"x" * 15900
+    with contextlib.ExitStack() as stack:
+        held = []
+        for _ in range(64 * 1024 * 1024 // len(part) + 100):
+            held.append(stack.enter_context(Connection(server.address)))
+            held[-1].send(part)
+        held[0].expect_end()
+        until(lambda: scrape(server)[closed("shed")] >= 1)
+        seen = scrape(server)
+        assert seen[closed("shed")] + seen[HOT] + seen[PARKED] == seen[ACCEPTED]
+
+
+@pytest.mark.spec("K-119", "K-18")
+def test_drained(serve):
+    """Three that are silent; one that is answered meanwhile, and one that never is and holds the drain up."""
+    server = serve(*ADMIN, "--shutdown-timeout-seconds", "60")
+    with contextlib.ExitStack() as stack:
+        silent, heads = ([stack.enter_context(Connection(server.address)) for _ in range(n)] for n in (3, 2))
+        for connection in heads:
+            connection.send(GET[:9])
+        until(lambda: has_read_all(server, heads) and states(server) == (2, 3))
+        server.signal()
+        for connection in silent:
+            connection.expect_end()
+        heads[0].send(GET[9:])
+        heads[0].answer()
+        heads[0].expect_end()
+        expected = {closed("drained"): 3, closed("answered"): 1, HOT: 1, PARKED: 0, OK: 1}
+        until(lambda: expected.items() <= scrape(server).items())
+    assert server.wait(10) == 0

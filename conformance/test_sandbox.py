@@ -1,0 +1,225 @@
+"""K-130, K-131: what kcup gives up, seen from outside, and that it still does all it has to."""
+
+import errno
+import os
+import re
+import resource
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from runner.access_log import next_lines
+from runner.kernel import FirstLandlock, without_landlock
+from runner.metrics import ask, reloads, scrape
+from runner.process import until, write_fifo
+from runner.reload import GET, STAYS, become, get, plain, reload, rename_over, serves, warned
+from runner.twin import Server, Twin
+from runner.wire import Connection
+from test_notify import Manager, told_of_a_reload
+from test_sockets import activated
+
+SECRET = "/etc/passwd"
+CANNOT = "cannot enter the sandbox: the kernel "
+DENIED = 'cannot read content from "hello.txt": permission denied' + STAYS
+UNKNOWN, PARTLY = "does not know Landlock", "knows only a part of it"
+each_way_in = pytest.mark.parametrize("sandbox", ["auto", "required"])
+
+
+def threads(server):
+    """What the kernel says of every thread."""
+    return [path.read_text() for path in Path(f"/proc/{server.process.pid}/task").glob("*/status")]
+
+
+def privileges(server):
+    return {re.search(r"NoNewPrivs:\s+(\d)", status)[1] for status in threads(server)}
+
+
+def core_limit(server):
+    return resource.prlimit(server.process.pid, resource.RLIMIT_CORE)
+
+
+@pytest.mark.spec("K-130")
+@each_way_in
+def test_privileges_and_core_dumps_are_given_up(serve, sandbox):
+    """In all threads there are when it says that it listens, and in those that come later."""
+    server = serve("--sandbox", sandbox, "--threads", "3", "--admin", "127.0.0.1:0", "--reload-interval-seconds", "1")
+    assert (privileges(server), core_limit(server)) == ({"1"}, (0, 0))
+    new = plain(b"new\n")
+    rename_over(server.directory / "hello.txt", new.content)
+    reload(server, new)
+    assert ask(server.admin, "/readyz").status == 200
+    assert (privileges(server), core_limit(server)) == ({"1"}, (0, 0))
+
+
+@pytest.mark.spec("K-130", "K-131")
+def test_off_gives_nothing_up(serve):
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    server = serve("--sandbox", "off")
+    assert (privileges(server), core_limit(server)) == ({"0"}, before)
+
+
+@pytest.mark.spec("K-130")
+@each_way_in
+@pytest.mark.parametrize("link", ["to a file", "to a file behind two links", "to a directory above"])
+def test_files_elsewhere_cannot_be_read(serve, sandbox, link):
+    """Whoever can swap a link in the directory of the content cannot have anything else served by it."""
+    server = serve("--sandbox", sandbox, "--log-format", "json")
+    target = SECRET
+    if link == "to a file behind two links":
+        target = "second"
+        (server.directory / target).symlink_to(SECRET)
+    elif link == "to a directory above":
+        (server.directory / "up").symlink_to("/etc")
+        target = "up/passwd"
+    become(server.directory / "hello.txt", {"link": target})
+    server.signal(signal.SIGHUP)
+    assert warned(server, 1) == [DENIED]
+    assert get(server.address).body == b"Hello\n"
+    new = plain(b"new\n")
+    rename_over(server.directory / "hello.txt", new.content)
+    reload(server, new)
+
+
+@pytest.mark.spec("K-130")
+def test_files_elsewhere_can_be_read_without_it(serve):
+    server = serve("--sandbox", "off", "--log-format", "json")
+    become(server.directory / "hello.txt", {"link": SECRET})
+    reload(server, plain(Path(SECRET).read_bytes()))
+    assert server.events("warn", "error") == []
+
+
+@pytest.mark.spec("K-130")
+def test_the_directory_of_the_file_that_a_link_led_to_may_be_read(serve, tmp_path):
+    (tmp_path / "first").write_bytes(b"first")
+    (tmp_path / "second").write_bytes(b"second")
+    server = serve("--sandbox=required", "--file", "link", content=None, preexec_fn=lambda: link_to(tmp_path / "first"))
+    assert get(server.address).body == b"first"
+    link_to(tmp_path / "second", server.directory)
+    reload(server, plain(b"second"))
+
+
+def link_to(target, directory=Path()):
+    (directory / "new").symlink_to(target)
+    (directory / "new").rename(directory / "link")
+
+
+@pytest.mark.spec("K-130")
+@pytest.mark.skipif(os.geteuid() != 0, reason="a root directory of one's own takes root")
+def test_where_the_directory_is_the_root_only_the_file_may_be_read(twin):
+    """In a root directory of its own that holds kcup, the content, and something else."""
+
+    def enter():
+        os.chmod("kcup", 0o755)
+        os.chroot(".")
+        os.chdir("/")
+
+    files = [("kcup", twin.binary.read_bytes(), None), ("content", b"first", None), ("secret", b"secret", None)]
+    args = ["--file", "/content", "--sandbox", "required", "--log-format", "json"]
+    with Server(Twin(twin.name, Path("/kcup")), args, files=files, preexec_fn=enter) as server:
+        path, new = server.directory / "content", plain(b"second")
+        path.write_bytes(new.content)
+        reload(server, new)
+        become(path, {"link": "secret"})
+        server.signal(signal.SIGHUP)
+        assert warned(server, 1) == [f'cannot read content from "/content": permission denied{STAYS}']
+        assert serves(server, new)
+
+
+@pytest.mark.spec("K-130", "K-115", "K-125", "K-18")
+def test_all_that_it_has_to_do_is_done_within(serve, twin):
+    """A policy, its reload, numbers, the access log, a health check, and the drain."""
+    policy = plain(b"version: STSv1\r\nmode: none\r\nmax_age: 604800\r\n")
+    args = ("--sandbox", "required", "--admin", "127.0.0.1:0", "--access-log", "common", "--preset", "mta-sts")
+    server = serve(*args, content=policy.content.replace(b"604800", b"86400"))
+    target = "/.well-known/mta-sts.txt"
+    rename_over(server.directory / "hello.txt", policy.content)
+    reload(server, policy, target)
+    until(lambda: scrape(server)[reloads("ok")] == 1)
+    numbers = scrape(server)
+    assert numbers["process_open_fds"] > 3
+    assert numbers["process_resident_memory_bytes"] > 1 << 16
+    assert twin.run(["healthcheck", "--preset=mta-sts", f"-p{server.address[1]}"]).returncode == 0
+    assert b'"GET /.well-known/mta-sts.txt HTTP/1.1" 200' in next_lines(server, 1)[0]
+    with Connection(server.address) as connection:
+        connection.send(GET)
+        connection.answer()
+        server.signal()
+        connection.expect_end()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-130", "K-141", "K-142")
+def test_a_service_manager_and_its_socket_from_within(serve, tmp_path):
+    """It is told from within, and the listener that was passed is served."""
+    manager = Manager(f"{tmp_path}/notify")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        env = {"NOTIFY_SOCKET": manager.name}
+        server = activated(serve, listener.fileno(), "--sandbox", "required", "--admin", "127.0.0.1:0", env=env)
+    assert manager.told(0) == {"READY": "1"}
+    assert ask(server.admin, "/readyz").body == b"ready"
+    began, new = time.monotonic(), plain(b"new\n")
+    rename_over(server.directory / "hello.txt", new.content)
+    server.signal(signal.SIGHUP)
+    told_of_a_reload(manager, began)
+    assert serves(server, new)
+    server.signal()
+    assert manager.told() == {"STOPPING": "1"}
+    manager.socket.close()
+
+
+@pytest.mark.spec("K-130")
+@pytest.mark.parametrize("source", ["standard input", "a FIFO"])
+def test_content_that_is_no_file_takes_no_files(serve, source):
+    args = ("--sandbox", "required", "--admin", "127.0.0.1:0")
+    if source == "standard input":
+        server = serve(*args, content=None, stdin=b"Hello\n")
+    else:
+        server = serve(*args, "--file", "f", content=None, wait=False, preexec_fn=lambda: os.mkfifo("f"))
+        write_fifo(server.directory / "f", b"Hello\n")
+        server.wait_listening()
+    assert get(server.address).body == b"Hello\n"
+    assert scrape(server)["process_open_fds"] > 3
+    assert privileges(server) == {"1"}
+
+
+each_kernel = pytest.mark.parametrize("said", [UNKNOWN, PARTLY], ids=lambda said: said.replace(" ", "-"))
+
+
+def kernel(said):
+    """For preexec_fn: makes the kernel one of which this is said."""
+    return FirstLandlock().enter if said == PARTLY else without_landlock
+
+
+@pytest.mark.spec("K-131")
+@each_kernel
+def test_required_ends_it_on_such_a_kernel(serve, said):
+    server = serve("--sandbox", "required", "--log-level", "error", wait=False, preexec_fn=kernel(said))
+    assert server.wait() == 1
+    assert (server.process.stdout.read(), server.stderr()) == (b"", f"kcup: {CANNOT}{said}\n")
+
+
+@pytest.mark.spec("K-131")
+def test_a_landlock_that_was_not_started_is_none(serve):
+    def enter():
+        without_landlock(errno.EOPNOTSUPP)
+
+    server = serve("--sandbox", "required", "--log-level", "error", wait=False, preexec_fn=enter)
+    assert (server.wait(), server.stderr()) == (1, f"kcup: {CANNOT}{UNKNOWN}\n")
+
+
+@pytest.mark.spec("K-131")
+@each_kernel
+def test_auto_warns_on_such_a_kernel_and_goes_on(serve, said):
+    server = serve("--log-format", "json", "--max-connections", "99", preexec_fn=kernel(said))
+    assert len(server.events("warn")) == 1
+    assert get(server.address).body == b"Hello\n"
+    assert core_limit(server) == (0, 0)
+
+
+@pytest.mark.spec("K-131")
+def test_off_does_not_ask_the_kernel(serve):
+    server = serve("--sandbox", "off", "--log-format", "json", "--max-connections=99", preexec_fn=without_landlock)
+    assert server.events("warn", "error") == []
