@@ -115,3 +115,26 @@ fn add(sums: &mut [u64], counters: &[Counter]) {
         *sum += counter.get();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_is_of_all_workers_and_what_is_not_closed_is_open() {
+        let workers = [Counters::default(), Counters::default()];
+        for Counters(worker) in &workers {
+            worker.accepted.add(3);
+            worker.close(Reason::Drained);
+            worker.parked.set(1);
+            worker.bytes.add(100);
+            worker.answer(Some(b"HEAD / HTTP/1.1\r\n\r\n"), 304);
+        }
+        workers[1].0.answer(Some(b"HEADER / HTTP/1.1\r\n\r\n"), 404);
+        workers[1].0.answer(None, 505);
+        let sum = Counts::sum(&workers);
+        assert_eq!((sum.accepted, sum.open(), sum.parked, sum.bytes), (6, 4, 2, 200));
+        assert_eq!(sum.closed, [0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(sum.answers, [[0; 10], [0, 0, 2, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]]);
+    }
+}
