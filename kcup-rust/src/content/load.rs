@@ -22,6 +22,7 @@ use crate::config::{quoted, Compression, Options, Preset};
 pub struct Source {
     /// Never empty.
     pub bytes: Shared,
+    pub digest: Digest,
     /// A regular file's modification time if that is past, else the time of loading.
     modified: SystemTime,
     /// Whether it can be read only once: it is not of a regular file that was named.
@@ -35,15 +36,12 @@ impl Source {
         }
         let now = SystemTime::now();
         let (time, once) = (modified.map_or(now, |modified| modified.min(now)), modified.is_none());
-        Ok(Source { bytes, modified: time, once })
-    }
-
-    pub fn digest(&self) -> Digest {
-        digest(&self.bytes)
+        Ok(Source { digest: digest(&bytes), bytes, modified: time, once })
     }
 }
 
 const EMPTY: &str = "it is empty";
+const NO_MEMORY: &str = "there is not enough memory for it";
 
 /// Loads; nothing when `stop` is ready first (K-13).
 pub async fn load_unless(
@@ -82,16 +80,13 @@ pub fn load(options: &Options) -> Result<Content, String> {
 
 /// Makes what is served of what was read. An error has a line for each finding (K-92).
 pub fn make(source: Source, options: &Options) -> Result<Content, String> {
-    let Source { bytes, modified, once } = source;
+    let Source { bytes, digest, modified, once } = source;
     let settings = Settings::from(options);
     let content = match options.preset {
-        None => Content::new(bytes, modified, &settings),
-        Some(Preset::MtaSts) => {
-            let served = policy::publish(&bytes, &origin(options))?;
-            Content { read: digest(&bytes), ..Content::new(served, modified, &settings) }
-        }
+        None => Content::with_digest(bytes, digest, modified, &settings),
+        Some(Preset::MtaSts) => Content::new(policy::publish(&bytes, &origin(options))?, modified, &settings),
     };
-    Ok(Content { once, ..content })
+    Ok(Content { read: digest, once, ..content })
 }
 
 /// Reads the file or standard input to its end. Blocks, but no longer than `stdin_read_timeout` where the source is not a
@@ -138,8 +133,8 @@ fn named(options: &Options, once: bool) -> Result<&Path, String> {
 
 fn regular(path: &Path, options: &Options, room: u64) -> Result<Source, String> {
     let (bytes, modified) = file::steady(path, |file, size| {
-        let has_room = |bytes| needed(bytes, options) <= room;
-        file::read_all(file, Some(size), options.max_content_bytes, || Ok(()), has_room)
+        let has_room = |bytes| if needed(bytes, options) <= room { Ok(()) } else { Err(NO_MEMORY.into()) };
+        file::read_all(file, size, options.max_content_bytes, has_room)
     })?;
     Source::new(bytes, Some(modified))
 }
@@ -169,6 +164,7 @@ fn worded(error: &io::Error) -> String {
         io::ErrorKind::IsADirectory => {
             "it is a directory (Docker creates one when the source of a mount is missing)".into()
         }
+        io::ErrorKind::OutOfMemory | io::ErrorKind::StorageFull => NO_MEMORY.into(),
         _ => {
             let text = error.to_string();
             let (reason, _) = text.split_once(" (os error").unwrap_or((&text, ""));

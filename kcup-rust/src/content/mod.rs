@@ -95,9 +95,15 @@ pub struct Part {
 }
 
 impl Content {
-    /// Hashes, classifies, compresses and renders `bytes`, which must not be empty, and were read as they are.
+    /// Hashes, classifies, compresses and renders `bytes`, which must not be empty.
     pub fn new(bytes: impl Into<Shared>, last_modified: SystemTime, settings: &Settings) -> Content {
         let bytes = bytes.into();
+        let digest = digest(&bytes);
+        Content::with_digest(bytes, digest, last_modified, settings)
+    }
+
+    /// Likewise, but for the hashing: `digest` is that of `bytes`.
+    fn with_digest(bytes: Shared, digest: Digest, last_modified: SystemTime, settings: &Settings) -> Content {
         let media_type = || {
             let utf8 = std::str::from_utf8(&bytes).is_ok();
             visible(media_type::media_type(settings.file_name.as_deref(), utf8))
@@ -111,8 +117,7 @@ impl Content {
             modified: seconds(last_modified),
             vary_and_headers: vary_and_headers(has_variants, &settings.headers),
         };
-        let read = digest(&bytes);
-        let digits: String = read[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         let variant = |coding: &str, body: Vec<u8>| {
             let tag = format!("W/\"{digits}-{coding}\"");
             Representation::new(Bytes::from(body).into(), Some(coding), tag, &common)
@@ -127,7 +132,7 @@ impl Content {
             gzip,
             modified: common.modified,
             loaded: seconds(SystemTime::now()),
-            read,
+            read: digest,
             once: false,
             path: settings.path.clone(),
         }
@@ -152,7 +157,7 @@ impl Representation {
     }
 }
 
-pub fn digest(bytes: &[u8]) -> Digest {
+fn digest(bytes: &[u8]) -> Digest {
     <Sha256 as sha2::Digest>::digest(bytes).into()
 }
 

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use super::notify::Notifier;
 use super::signals;
 use crate::config::Options;
-use crate::content::{self, Digest, Source};
+use crate::content::{self, Source};
 use crate::server::Server;
 use settling::{Settling, Verdict, SETTLING_TIME};
 
@@ -58,7 +58,7 @@ impl Reload {
                     // Who asks is answered.
                     self.failure = None;
                     let read = self.read(server).await;
-                    self.load(read.map(|(source, _)| source), server).await;
+                    self.load(read, server).await;
                     manager.ready();
                 }
                 () = after(pause) => pause = self.poll(server).await,
@@ -75,10 +75,10 @@ impl Reload {
             self.settling.judge(sight, &loaded.read)
         } else {
             let read = self.read(server).await;
-            let sight = read.as_ref().map(|(_, digest)| *digest).map_err(Clone::clone);
+            let sight = read.as_ref().map(|source| source.digest).map_err(Clone::clone);
             let verdict = self.settling.judge(sight, &loaded.read);
             if verdict == Verdict::Settled {
-                self.load(read.map(|(source, _)| source), server).await;
+                self.load(read, server).await;
             }
             verdict
         };
@@ -90,14 +90,9 @@ impl Reload {
         self.options.reload_interval
     }
 
-    async fn read(&self, server: &Server) -> Result<(Source, Digest), String> {
+    async fn read(&self, server: &Server) -> Result<Source, String> {
         let (options, once, room) = (self.options.clone(), server.view().content().once, server.room());
-        let read = move || {
-            let source = content::again(&options, once, room)?;
-            let digest = source.digest();
-            Ok((source, digest))
-        };
-        content::apart(read).await
+        content::apart(move || content::again(&options, once, room)).await
     }
 
     /// Makes content of what was read, unless that failed, and serves it.

@@ -1,7 +1,7 @@
 //! Reading one file, or a stream; a part of load.rs.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read, Take};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
@@ -19,8 +19,6 @@ use crate::config::Options;
 /// How many bytes are read at once.
 const BUFFER: usize = 64 << 10;
 
-const NO_MEMORY: &str = "there is not enough memory for it";
-
 /// A file that changes while it is read is read again so often, and so much later (K-103).
 const REREADS: usize = 10;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -28,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Reads a regular file, whose size `read` is told, until it has not changed meanwhile. The time is that of its modification.
 pub fn steady<T>(
     path: &Path,
-    read: impl Fn(&File, u64) -> Result<T, String>,
+    read: impl Fn(&mut Take<File>, u64) -> Result<T, String>,
 ) -> Result<(T, SystemTime), String> {
     for attempt in 0..=REREADS {
         if attempt > 0 {
@@ -38,9 +36,12 @@ pub fn steady<T>(
         judged(path.metadata())?;
         let file = open(path).map_err(|error| worded(&error))?;
         let before = judged(file.metadata())?;
-        let got = read(&file, before.len())?;
-        let after = judged(file.metadata())?;
-        if written(&before) == written(&after) {
+        // Beyond the end that it had, a file that grows could lead on for ever. One of /proc says 0.
+        let end = if before.len() > 0 { before.len() + 1 } else { u64::MAX };
+        let mut file = file.take(end);
+        let got = read(&mut file, before.len())?;
+        let after = judged(file.get_ref().metadata())?;
+        if file.limit() > 0 && written(&before) == written(&after) {
             return Ok((got, after.modified().map_err(|error| worded(&error))?));
         }
     }
@@ -69,67 +70,64 @@ fn written(metadata: &Metadata) -> [i64; 5] {
 /// Reads what is no regular file, or was opened by somebody else.
 pub fn stream(from: &File, options: &Options) -> Result<Shared, String> {
     let metadata = from.metadata().map_err(|error| worded(&error))?;
-    let size = metadata.is_file().then_some(metadata.len());
+    let size = if metadata.is_file() { metadata.len() } else { 0 };
     let started = Instant::now();
-    let ready = || wait(from, started, options.stdin_read_timeout);
-    read_all(from, size, options.max_content_bytes, ready, |_| true)
+    read_all(from, size, options.max_content_bytes, |_| wait(from, started, options.stdin_read_timeout))
 }
 
-/// Reads to the end, but no more than `most` bytes. The size is a hint, since files of /proc say 0. `ready` is asked before
-/// each read, and `has_room` before memory is taken: whether there is so much of it.
+/// Reads to the end, but no more than `most` bytes. The size is a hint, since files of /proc say 0. `check` is asked before
+/// each read, with how many bytes there will be at least.
 pub fn read_all(
-    from: &File,
-    size: Option<u64>,
+    from: impl Read,
+    size: u64,
     most: u64,
-    ready: impl Fn() -> Result<(), String>,
-    has_room: impl Fn(u64) -> bool,
+    check: impl Fn(u64) -> Result<(), String>,
 ) -> Result<Shared, String> {
-    if size.is_some_and(|size| size > most) {
-        return Err(too_large(most));
-    }
-    let fault = |error: io::Error| match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NOMEM | Errno::NOSPC) => NO_MEMORY.into(),
-        _ => worded(&error),
-    };
-    let mut filling = Filling::new().map_err(fault)?;
-    let mut buffer = vec![0; BUFFER];
-    let room = size.unwrap_or(0);
-    loop {
-        ready()?;
-        if !has_room(room.max(filling.length)) {
-            return Err(NO_MEMORY.into());
-        }
-        match rustix::io::read(from, &mut buffer) {
-            Ok(0) => return filling.seal().map_err(fault),
-            Ok(read) if filling.length + read as u64 > most => return Err(too_large(most)),
-            Ok(read) => filling.add(&buffer[..read]).map_err(fault)?,
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(error) => return Err(worded(&error.into())),
-        }
-    }
+    let mut filling = Filling::new().map_err(|error| worded(&error))?;
+    each(from, size, most, check, |bytes| filling.add(bytes))?;
+    filling.seal().map_err(|error| worded(&error))
 }
 
-/// The digest of what `read_all` would read of a regular file, unless that is nothing.
-pub fn digest(mut from: &File, size: u64, most: u64) -> Result<Option<Digest>, String> {
+/// The digest of what `read_all` would read, unless that is nothing.
+pub fn digest(from: impl Read, size: u64, most: u64) -> Result<Option<Digest>, String> {
     let mut hash = Sha256::new();
+    let length = each(
+        from,
+        size,
+        most,
+        |_| Ok(()),
+        |bytes| {
+            hash.update(bytes);
+            Ok(())
+        },
+    )?;
+    Ok((length > 0).then(|| hash.finalize().into()))
+}
+
+fn each(
+    mut from: impl Read,
+    size: u64,
+    most: u64,
+    check: impl Fn(u64) -> Result<(), String>,
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+) -> Result<u64, String> {
     let mut buffer = vec![0; BUFFER];
     let mut length = 0;
     loop {
+        if size.max(length) > most {
+            return Err(format!("it is larger than {most} bytes (raise --max-content-bytes)"));
+        }
+        check(size.max(length))?;
         match from.read(&mut buffer) {
-            _ if size.max(length) > most => return Err(too_large(most)),
-            Ok(0) => return Ok((length > 0).then(|| hash.finalize().into())),
+            Ok(0) => return Ok(length),
             Ok(read) => {
-                hash.update(&buffer[..read]);
                 length += read as u64;
+                take(&buffer[..read]).map_err(|error| worded(&error))?;
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => (),
             Err(error) => return Err(worded(&error)),
         }
     }
-}
-
-fn too_large(most: u64) -> String {
-    format!("it is larger than {most} bytes (raise --max-content-bytes)")
 }
 
 /// Until there is something to read, or the end; but no longer than `limit` after `started`.

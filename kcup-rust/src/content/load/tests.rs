@@ -147,7 +147,7 @@ fn a_look_sees_what_a_read_would() {
     let options = options(&["-f", &path, "--max-content-bytes=100000"]);
     for length in [1, 65536, 100_000] {
         fs::write(&path, vec![7; length]).unwrap();
-        assert_eq!(look(&options, false).unwrap(), again(&options, false, u64::MAX).unwrap().digest());
+        assert_eq!(look(&options, false).unwrap(), again(&options, false, u64::MAX).unwrap().digest);
     }
     for length in [0, 100_001] {
         fs::write(&path, vec![7; length]).unwrap();
@@ -188,5 +188,13 @@ fn a_file_that_changes_while_it_is_read_is_read_again() {
     };
     assert_eq!(read_beside(0), (Ok(1), 1));
     assert_eq!(read_beside(2), (Ok(3), 3));
-    assert_eq!(read_beside(20), (Err("it keeps changing while it is read".into()), 11));
+    let changing = "it keeps changing while it is read";
+    assert_eq!(read_beside(20), (Err(changing.into()), 11));
+    // One that grows ahead of its reader comes to an end.
+    let grow = |_| {
+        let file = File::options().append(true).open(&path).unwrap();
+        (&file).write_all(b"growing").map_err(|error| error.to_string())
+    };
+    let grown = file::steady(path.as_ref(), |from, size| file::read_all(from, size, u64::MAX, grow));
+    assert_eq!(grown.unwrap_err(), changing);
 }
