@@ -229,3 +229,11 @@ def test_sockets_of_another_process_are_nothing(serve):
 def test_without_a_process_there_are_no_sockets(serve):
     server = serve(env={"LISTEN_FDS": "1"})
     assert get(server.address).status == 200
+
+
+@pytest.mark.spec("K-141")
+def test_an_empty_number_is_unset(serve):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = activated(serve, listener.fileno(), count="")
+        assert server.address != listener.getsockname()
+    assert get(server.address).status == 200

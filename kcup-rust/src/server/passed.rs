@@ -17,7 +17,7 @@ pub fn passed() -> Result<Option<Listener>, String> {
     let [process, count, _names] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"].map(|name| {
         let value = env::var_os(name);
         env::remove_var(name);
-        value.map(|value| value.to_string_lossy().into_owned())
+        value.filter(|value| !value.is_empty()).map(|value| value.to_string_lossy().into_owned())
     });
     let taken = match (process, count) {
         (Some(process), Some(count)) if process == std::process::id().to_string() => match &*count {
