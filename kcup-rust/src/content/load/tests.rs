@@ -163,7 +163,7 @@ fn what_there_is_no_room_for_is_not_read() {
     let path = scratch.path("x");
     fs::write(&path, vec![b'x'; 100_000]).unwrap();
     let short = format!("cannot read content from \"{path}\": there is not enough memory for it");
-    for (compression, least) in [("off", 100_000), ("auto", 300_000)] {
+    for (compression, least) in [("off", 100_000), ("auto", 2_797_152)] {
         let options = options(&["-f", &path, "--compression", compression]);
         assert_eq!(again(&options, false, least - 1).unwrap_err(), short);
         assert!(again(&options, false, least).is_ok());
