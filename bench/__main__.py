@@ -23,12 +23,10 @@ import peers
 import readme
 import report
 import session
-from plan import scenarios
+from plan import scenarios, total
 
 ENGINE = str(peers.ROOT / "containers" / "with-engine")
 PROFILE_SECONDS = 2 if session.QUICK else 10
-# What conformance, images and pages take.
-BESIDES_SECONDS = 30 if session.QUICK else 90
 
 
 def main():
@@ -51,15 +49,11 @@ def main():
 def list_scenarios(_):
     for one in scenarios(session.QUICK):
         print(f"  make bench-{one.name:12} {minutes(one.estimate()):>6}  {one.title}")
-    print(f"  make bench-all          {minutes(total()):>6}  all of them, in this order")
+    print(f"  make bench-all          {minutes(total(session.QUICK)):>6}  all of them, in this order")
 
 
 def minutes(seconds):
     return f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
-
-
-def total():
-    return sum(one.estimate() for one in scenarios(session.QUICK)) + BESIDES_SECONDS
 
 
 def run_some(asked):
@@ -75,7 +69,7 @@ def run_some(asked):
 
 
 def run_all(_):
-    print(f"this takes about {minutes(total())} minutes", flush=True)
+    print(f"this takes about {minutes(total(session.QUICK))} minutes", flush=True)
     chosen = scenarios(session.QUICK)
     directory = session.begin(command("make bench-all"), chosen)
     run_in_order(chosen, directory)

@@ -51,13 +51,14 @@ def content(point):
 
 
 def run_load(peer, point, run, server, cpus, tick):
+    seconds = run.scenario.seconds_at(point)
     if "vus" not in point:
         threads = point.get("threads", len(cpus))
-        return wrk(server.port, threads, point["connections"], run.scenario.seconds, cpus, tick)
+        return wrk(server.port, threads, point["connections"], seconds, cpus, tick)
     summary = run.directory / "k6" / "-".join([peer.name, f"{point['vus']}-users"])
     summary.parent.mkdir(parents=True, exist_ok=True)
     file = server.directory / "content.txt"
-    load = k6(server.port, file, point["vus"], run.scenario.seconds, summary, cpus, tick)
+    load = k6(server.port, file, point["vus"], seconds, summary, cpus, tick)
     if peer.name not in TWINS:
         # Made for all, since it costs k6 time; too large to keep for all.
         Path(f"{summary}.html").unlink(missing_ok=True)

@@ -21,7 +21,10 @@ SLOW_KINDS = {
     "slow bodies": ["-B", "-i", "5", "-s", "8192"],
     "slow readers": ["-X", "-w", "10", "-y", "20", "-n", "5", "-z", "5", "-k", "3"],
 }
-SLOW_START_SECONDS = 10
+SLOW_START_SECONDS = 1
+SLOW_LOOK_SECONDS = 0.2
+# As /proc/net/tcp writes it.
+ESTABLISHED = "01"
 K6_TREND = "avg,min,med,p(75),p(90),p(95),p(99),max"
 
 
@@ -132,7 +135,7 @@ def parse_k6(summary):
 
 @contextlib.contextmanager
 def slow_clients(kind, count, port, cpus=None):
-    """Clients that send or read slowly, all of them there when this is entered. Yields how many are open then."""
+    """Clients that send or read slowly, there when this is entered. Yields how many are open then."""
     if kind == "none":
         yield 0
         return
@@ -141,15 +144,22 @@ def slow_clients(kind, count, port, cpus=None):
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, **quiet, start_new_session=True, preexec_fn=on_cpus(cpus))
     try:
-        until = time.monotonic() + SLOW_START_SECONDS
-        while (connected := established(port)) < count and time.monotonic() < until and process.poll() is None:
-            time.sleep(0.1)
-        yield connected
+        yield settled(count, port)
     finally:
         stop(process)
 
 
+def settled(count, port):
+    """How many connections are open when all are, or when no more have come for a while."""
+    most, since = 0, time.monotonic()
+    while most < count and time.monotonic() - since < SLOW_START_SECONDS:
+        time.sleep(SLOW_LOOK_SECONDS)
+        if (now := established(port)) > most:
+            most, since = now, time.monotonic()
+    return established(port)
+
+
 def established(port):
     """How many connections to that port of 127.0.0.1 are open, as the clients see it."""
-    end = f"0100007F:{port:04X} 01"
-    return sum(end in line for line in Path("/proc/net/tcp").read_text().splitlines())
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[2] == f"0100007F:{port:04X}" and row[3] == ESTABLISHED for row in rows)

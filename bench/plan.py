@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from peers import HOME, choose
 
 SCENARIOS = HOME / "scenarios"
+# What the conformance of programs and images, and the pages take in a full and in a quick run, without builds.
+BESIDES_SECONDS, BESIDES_QUICK_SECONDS = 90, 30
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,19 @@ class Scenario:
             options = [value if isinstance(value, list) else [value] for value in table.values()]
             yield from (dict(zip(table, chosen, strict=True)) for chosen in itertools.product(*options))
 
+    def seconds_at(self, point):
+        """Of load: a point may have its own."""
+        return point.get("seconds", self.seconds)
+
     def estimate(self):
         """Seconds with the contenders that are there."""
         present, _ = choose(self.contenders)
-        measurements = sum(peer.serves(point.get("size", 0)) for peer in present for point in self.combinations())
-        return measurements * self.rounds * (self.seconds + self.overhead)
+        return self.rounds * sum(
+            self.seconds_at(point) + self.overhead
+            for point in self.combinations()
+            for peer in present
+            if peer.serves(point.get("size", 0))
+        )
 
 
 def scenario(name, quick=False):
@@ -64,3 +74,8 @@ def scenarios(quick=False):
     """All, in the order in which they are run: what an engine or tracked connections would falsify comes first."""
     found = [scenario(path.stem, quick) for path in SCENARIOS.glob("*.toml")]
     return sorted(found, key=lambda one: one.order)
+
+
+def total(quick):
+    """Seconds that a run of all takes."""
+    return sum(one.estimate() for one in scenarios(quick)) + (BESIDES_QUICK_SECONDS if quick else BESIDES_SECONDS)
