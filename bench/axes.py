@@ -10,7 +10,8 @@ import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation
 
 COLOURS = {"kcup-rust": "#D55E00", "kcup-go": "#0072B2", "floor": "black"}
 GREY, FAINT = "#767676", "#dddddd"
@@ -79,11 +80,26 @@ def ticks_at(axis, places):
 
 
 def scale_heights(axes, heights):
-    """From 0, or by powers of ten where the heights are too far apart for that."""
+    """From 0, or logarithmic where the heights are too far apart for that."""
     if min(heights) > 0 and max(heights) / min(heights) > 20:
-        axes.set_yscale("log")
+        scale_by_ratio(axes)
     else:
-        axes.set_ylim(bottom=0)
+        scale_from_0(axes)
+
+
+def scale_by_ratio(axes):
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    draw_grid(axes)
+
+
+def scale_from_0(axes, top=None):
+    axes.set_ylim(0, top)
+    draw_grid(axes)
+
+
+def draw_grid(axes):
     axes.yaxis.set_major_formatter(PLAIN)
     axes.grid(axis="y", color=FAINT, linewidth=0.7)
 
@@ -111,19 +127,21 @@ def write_value(axes, place, text, contender):
 
 
 def name_ends(axes, ends):
-    """Names at the right, each beside the end of its line, moved apart where they would overlap."""
+    """Names at the right, each at the height of its line's end, moved apart where they would overlap."""
     axes.figure.canvas.draw()
     scale = POINTS_PER_INCH / axes.figure.dpi
-    right = axes.transAxes.transform((1, 0))[0] * scale
     at = sorted((axes.transData.transform(end)[1] * scale, name) for name, end in ends.items())
+    beside = axes.get_yaxis_transform(which="grid")
     for (height, name), wanted in zip(at, spread_out([height for height, _ in at], NAME_GAP), strict=True):
-        away = right - axes.transData.transform(ends[name])[0] * scale + NAME_DISTANCE
         contender = name.partition(" ")[0]
+        shift = ScaledTranslation(
+            NAME_DISTANCE / POINTS_PER_INCH, (wanted - height) / POINTS_PER_INCH, axes.figure.dpi_scale_trans
+        )
         axes.annotate(
             name,
             ends[name],
-            (away, wanted - height),
-            textcoords="offset points",
+            (1, ends[name][1]),
+            textcoords=beside + shift,
             annotation_clip=False,
             va="center",
             fontsize=8.5,

@@ -7,7 +7,6 @@ the horizontal axis, `where` which points are meant, `limit` a line that the met
 import math
 
 from axes import (
-    FAINT,
     PLAIN,
     STYLE,
     grid,
@@ -17,6 +16,8 @@ from axes import (
     mark_limit,
     name_ends,
     name_rows,
+    scale_by_ratio,
+    scale_from_0,
     scale_heights,
     stroke,
     ticks_at,
@@ -150,10 +151,8 @@ def percentiles(result, chart):
             if None not in heights:
                 axes.plot(range(len(heights)), heights, **stroke(cell.contender, index))
                 ends[cell.contender] = (len(heights) - 1, heights[-1])
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(PLAIN)
+        scale_by_ratio(axes)
         axes.set_xticks(range(len(PERCENTILES)), PERCENTILES.values(), fontsize=7.5)
-        axes.grid(axis="y", color=FAINT, linewidth=0.7)
         axes.set_title(name)
         name_ends(axes, ends)
     return figure
@@ -192,12 +191,12 @@ def series(result, chart):
         for cell in cells:
             if over_time := cell.records[0].get(metric):
                 axes.plot(*zip(*over_time, strict=True), **{**stroke(cell.contender), "marker": ""})
-                ends[cell.contender] = over_time[-1]
+                killed = " (killed)" if cell.records[0].get("killed") else ""
+                ends[f"{cell.contender}{killed}"] = over_time[-1]
                 heights += [height for _, height in over_time]
-        axes.set_ylim(0, 1.12 * max(limit or 0, *heights))
+        scale_from_0(axes, 1.12 * max(limit or 0, *heights))
         mark_limit(axes, limit)
         axes.set_xlabel("seconds")
-        axes.grid(axis="y", color=FAINT, linewidth=0.7)
         axes.set_title(name)
         name_ends(axes, ends)
     return figure
