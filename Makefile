@@ -24,7 +24,7 @@ GNU = $(shell uname -m)-unknown-linux-gnu
 # Named functions and frame pointers, for perf.
 PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
-.PHONY: help build run test unit verdicts lint fuzz corpus images test-containers containers-set-up e2e clean \
+.PHONY: help build run test unit soak verdicts lint fuzz corpus images test-containers containers-set-up e2e clean \
   bench bench-all bench-ready bench-baselines bench-peers bench-readme bench-guard $(SCENARIOS:%=bench-%) \
   unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%) \
   $(foreach twin,$(TWINS),$(addsuffix -$(twin),build run test unit lint fuzz images test-containers)) lint-shared
@@ -70,6 +70,12 @@ unit-go:
 
 unit-bench: $(VENV)/bench.ok $(VENV)/conformance.ok
 	$(PYTHON) -m pytest -q bench
+
+## soak                         faults of every kind while somebody asks, about two minutes (QUICK=1: 20 s)
+soak: build $(VENV)/conformance.ok
+	@command -v qemu-$(shell uname -m) >/dev/null && ls /usr/lib/*/faketime >/dev/null 2>&1 || { echo "installing qemu-user and libfaketime, which step a clock"; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends qemu-user libfaketime >/dev/null; } || true
+	$(PYTHON) conformance/soak.py
 
 ## verdicts                     what both say of every input that the fuzzers left in conformance/corpus must be the same
 verdicts:

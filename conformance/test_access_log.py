@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from runner.access_log import FORMATS, hold_to, log_cases, next_lines
+from runner.access_log import FORMATS, Reader, hold_to, log_cases, next_lines
 from runner.metrics import LOST, scrape
 from runner.parts import to_bytes
 from runner.process import listening_port, until
@@ -80,22 +80,6 @@ def test_the_variable_and_the_default(serve):
     server.signal()
     assert server.wait(10) == 0
     assert server.process.stdout.read() == b""
-
-
-class Reader(threading.Thread):
-    """Takes what kcup writes, to its end."""
-
-    def __init__(self, stream):
-        super().__init__()
-        self.stream, self.data = stream, bytearray()
-        self.start()
-
-    def run(self):
-        while data := os.read(self.stream.fileno(), 65536):
-            self.data += data
-
-    def lines(self):
-        return self.data.count(b"\n")
 
 
 def ask_in_order(address, count, first=0, length=1):

@@ -7,8 +7,11 @@ import pytest
 from runner import faults_operations as faults
 from runner.access_log import hold_to
 from runner.answers import Answer, WireError
-from runner.cases import vectors
+from runner.cases import option_sets, vectors
 from runner.metrics import hold_to_format
+from runner.process import until
+from runner.witness import Witness
+from runner.wrong_server import WrongServer
 from test_reload_load import CONTENTS, is_of_one_content
 
 PAGES = vectors("metrics")["case"]
@@ -45,6 +48,17 @@ def test_a_wrong_page_is_caught(name):
     assert wrong != RIGHT
     with pytest.raises(WireError):
         hold_to_format(wrong)
+
+
+@pytest.mark.parametrize(("wrong", "caught"), [
+    (None, False), ("bytes of another content", True), ("content-length one too small", True), ("status 403 for 404", False),
+    ("closes although the connection persists", True), ("a tag that is not of the content", True),
+])  # fmt: skip
+def test_the_witness_of_soak_sees_what_is_wrong(wrong, caught):
+    text = option_sets()["text"]
+    with WrongServer(text, wrong) as server, Witness(server.address, [text.content]) as witness:
+        until(lambda: witness.answered > 20 or len(witness.failed) + witness.reopened > 5)
+    assert bool(witness.broken()) == caught
 
 
 def test_right_lines_pass():

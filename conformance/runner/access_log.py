@@ -1,7 +1,9 @@
 """Lines of the access log: the cases of cases/access_log.toml, and what a line must look like."""
 
 import calendar
+import os
 import re
+import threading
 import time
 from dataclasses import dataclass
 
@@ -24,6 +26,22 @@ class LogCase:
     send: str | list
     common: list
     json: list
+
+
+class Reader(threading.Thread):
+    """Takes what kcup writes, to its end."""
+
+    def __init__(self, stream):
+        super().__init__()
+        self.stream, self.data = stream, bytearray()
+        self.start()
+
+    def run(self):
+        while data := os.read(self.stream.fileno(), 65536):
+            self.data += data
+
+    def lines(self):
+        return self.data.count(b"\n")
 
 
 def log_cases():

@@ -81,7 +81,7 @@ def become(path, file):
     """Put in the file's place what a case says: nothing, a directory, a link … or change its mode or its content."""
     if "mode" in file:
         return path.chmod(file["mode"])
-    path.unlink()
+    clear(path)
     if "directory" in file:
         path.mkdir()
     elif "fifo" in file:
@@ -97,8 +97,8 @@ def become(path, file):
 
 
 def clear(path):
-    """Take away what `become` left there."""
-    if path.is_dir():
+    """Take away what is there."""
+    if path.is_dir() and not path.is_symlink():
         path.rmdir()
     else:
         path.unlink(missing_ok=True)

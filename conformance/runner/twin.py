@@ -66,7 +66,7 @@ class Server:
         self.stop()
 
     def wait_listening(self):
-        self.line = read_line(self.process.stdout, START_LIMIT)
+        self.line = self.line or read_line(self.process.stdout, START_LIMIT)
         match = LISTENING.fullmatch(self.line.decode())
         if not match:
             said = self.stderr()

@@ -1,0 +1,177 @@
+"""Faults for soak.py, each a function: it starts a kcup, does its harm while a witness asks, says what happened."""
+
+import fcntl
+import os
+import random
+import resource
+import signal
+import socket
+import struct
+
+from .access_log import Reader
+from .metrics import HOT, LOST, PARKED, reloads, scrape
+from .process import descriptors, listening_port, until
+from .reload import GET, WAYS, become, clear, get, rename_over
+from .wire import Connection
+
+F_SETPIPE_SZ = 1031
+TROUBLES = {}
+
+
+def trouble(name):
+    """Register one."""
+
+    def register(function):
+        TROUBLES[name] = function
+        return function
+
+    return register
+
+
+def full_pipe():
+    """Both ends of a pipe that takes nothing more."""
+    reading, writing = os.pipe()
+    os.write(writing, b"x" * fcntl.fcntl(writing, F_SETPIPE_SZ, 4096))
+    return reading, writing
+
+
+@trouble("standard output is not read")
+def _(run):
+    """Then it is: what was written and what was lost are all answers there were."""
+    server = run.start("--access-log", "json")
+    fcntl.fcntl(server.process.stdout, F_SETPIPE_SZ, 4096)
+    with run.asking(server):
+        run.last()
+    reader = Reader(server.process.stdout)
+    until(lambda: reader.lines() + scrape(server)[LOST] == run.answered())
+    lost = scrape(server)[LOST]
+    run.ends_well(server)
+    reader.join()
+    whole = all(line.startswith(b"{") and line.endswith(b"}") for line in reader.data.splitlines())
+    run.promise(whole and reader.data.endswith(b"\n"), "half a line was written")
+    return f"{reader.lines()} lines written, {lost} lost, none half"
+
+
+@trouble("standard error is not read")
+def _(run):
+    reading, writing = full_pipe()
+    server = run.start("--log-level", "trace", preexec_fn=lambda: os.dup2(writing, 2))
+    with run.asking(server):
+        run.last()
+    run.ends_well(server)
+    os.close(reading)
+    os.close(writing)
+    return "serving went on"
+
+
+@trouble("standard output and error are closed")
+def _(run):
+    reading, writing = os.pipe()
+    os.close(reading)
+    server = run.start("--log-level", "trace", "--access-log", "common", preexec_fn=lambda: os.dup2(writing, 2))
+    server.process.stdout.close()
+    with run.asking(server):
+        run.last()
+    run.ends_well(server)
+    os.close(writing)
+    return "serving went on"
+
+
+@trouble("the disk is full")
+def _(run):
+    full = os.open("/dev/full", os.O_WRONLY)
+
+    def enter():
+        os.dup2(full, 1)
+        os.dup2(full, 2)
+
+    server = run.start("--log-level", "trace", "--access-log", "common", wait=False, preexec_fn=enter)
+    os.close(full)
+    server.address = ("127.0.0.1", until(lambda: listening_port(server.process.pid)))
+    with run.asking(server):
+        run.last()
+    run.ends_well(server)
+    return "serving went on"
+
+
+@trouble("no descriptors are left")
+def _(run):
+    """Those that are open are answered, those beyond wait, and are answered when there are some again."""
+    server = run.start("--max-connections", "1000")
+    pid = server.process.pid
+    with run.asking(server) as witness:
+        until(lambda: witness.answered)
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(descriptors(pid)) + 3, before[1]))
+        waiting = [Connection(server.address) for _ in range(50)]
+        for connection in waiting:
+            connection.send(GET)
+        run.last()
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        answers = [connection.answer().status for connection in waiting]
+        for connection in waiting:
+            connection.socket.close()
+    run.promise(answers == [200] * 50, f"of those that waited {answers.count(200)} were answered")
+    run.ends_well(server)
+    return f"{len(waiting)} waited, and were answered"
+
+
+@trouble("the file is replaced, broken and taken away")
+def _(run):
+    """Each content is small enough to be written in one piece: there is never half of one in the file."""
+    contents = [f"number {number}\n".encode() * 100 for number in range(8)]
+    states = [{"content": ""}, {"absent": True}, {"directory": True}, {"fifo": True}, {"link": "/etc/passwd"}]
+    server = run.start("--reload-interval-seconds", "1", content=contents[0])
+    path, chance, changes = server.directory / "content", random.Random(1), 0
+    with run.asking(server, contents):
+        for _ in run.rounds(0.002):
+            if chance.random() < 0.5:
+                become(path, chance.choice(states))
+            else:
+                if not path.is_file() or path.is_symlink():
+                    clear(path)
+                    path.touch()
+                chance.choice(WAYS[:3])(path, chance.choice(contents))
+            server.signal(signal.SIGHUP)
+            changes += 1
+    clear(path)
+    rename_over(path, contents[1])
+    server.signal(signal.SIGHUP)
+    until(lambda: get(server.address).body == contents[1])
+    numbers = scrape(server)
+    run.ends_well(server)
+    return f"{changes} changes, {numbers[reloads('ok')]} loaded, {numbers[reloads('failed')]} refused"
+
+
+@trouble("connections that are reset or end half-way")
+def _(run):
+    server = run.start()
+    with run.asking(server) as witness:
+        until(lambda: witness.answered)
+        before = len(descriptors(server.process.pid))
+        for number in range(run.resets):
+            with Connection(server.address) as connection:
+                connection.send([b"", GET[:9], GET, GET * 3][number % 4])
+                if number % 8 < 4:
+                    connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        until(lambda: (numbers := scrape(server))[HOT] + numbers[PARKED] <= 4)
+        run.promise(len(descriptors(server.process.pid)) <= before + 3, "descriptors are left open")
+    run.ends_well(server)
+    return f"{run.resets} of them, none is left"
+
+
+@trouble("a storm of SIGHUP")
+def _(run):
+    contents = [f"number {number}\n".encode() * 100 for number in range(8)]
+    server = run.start(content=contents[0])
+    sent = 0
+    with run.asking(server, contents):
+        for number in run.rounds(0):
+            rename_over(server.directory / "content", contents[number % 8])
+            for _ in range(100):
+                server.signal(signal.SIGHUP)
+                sent += 1
+        until(lambda: get(server.address).body == contents[number % 8])
+    loaded = scrape(server)[reloads("ok")]
+    run.ends_well(server)
+    return f"{sent} signals, {loaded} reloads, the last content is served"

@@ -1,0 +1,129 @@
+"""More faults for soak.py, which makes TROUBLES whole: signals that end it, short memory, a clock that steps."""
+
+import email.utils
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from .cgroup import memory_group
+from .process import until
+from .reload import GET, get, rename_over
+from .troubles import TROUBLES, trouble
+from .twin import START_LIMIT, read_line
+from .wire import Connection
+
+__all__ = ["TROUBLES"]
+DAY = 86400
+MIB = 1 << 20
+SECOND_SIGNAL = "kcup: stopped by a second signal before the drain was over"
+
+
+@trouble("SIGTERM under load")
+def _(run):
+    """No answer that has begun is cut, and no connection is left without one that could have it."""
+    ends = 0
+    for _ in run.rounds(0):
+        server = run.start()
+        with run.asking(server) as witness:
+            until(lambda: witness.answered > 100)
+            witness.ending = True
+            run.ends_well(server)
+        ends += 1
+    return f"{ends} drains, each with status 0"
+
+
+@trouble("a storm of SIGTERM")
+def _(run):
+    ends = 0
+    for _ in run.rounds(0):
+        server = run.start("--shutdown-timeout-seconds", "1", content=bytes(16 * MIB))
+        with Connection(server.address, receive_buffer=4096) as slow:
+            slow.send(GET)
+            slow.receive(100)
+            status = signalled_until_it_ends(server)
+        said = server.stderr().splitlines()[-1:]
+        run.promise((status, said) == (1, [SECOND_SIGNAL]), f"status {status}: {said}")
+        ends += 1
+    return f"{ends} ends, each by a second signal that came before the drain was over"
+
+
+def signalled_until_it_ends(server):
+    """Its status."""
+    until(lambda: server.signal() or server.process.poll() is not None)
+    return server.wait()
+
+
+@trouble("half of the memory it has is needed at rest")
+def _(run):
+    """In a cgroup: alive, or a clean end with a reason; never the kernel's kill."""
+    with memory_group(256 * MIB) as group:
+        server = run.start(preexec_fn=group.enter)
+        get(server.address)
+        resting = group.used()
+        run.ends_well(server)
+    with memory_group(2 * resting) as group:
+        server = run.start("--log-level", "error", wait=False, preexec_fn=group.enter)
+        server.line = read_line(server.process.stdout, START_LIMIT)
+        if server.line:
+            crowd(run, server)
+        else:
+            run.promise(server.wait(10) == 1, f"it ended with status {server.process.returncode}")
+            run.promise(server.stderr().count("\nkcup: ") + server.stderr().startswith("kcup: ") == 1, server.stderr())
+        run.promise(group.kills() == 0, "the kernel killed it")
+        server.stop()
+    return f"{2 * resting // 1024} KiB: " + ("it goes on" if server.line else "it does not start, and says why")
+
+
+def crowd(run, server):
+    """Silent ones and half heads, many of them. Who is silent may have to make room, and wait until they are gone."""
+    server.wait_listening()
+    with run.asking(server) as witness:
+        witness.expendable = True
+        many = []
+        for number in range(500):
+            many.append(Connection(server.address))
+            many[-1].send(b"" if number % 10 else GET[:9] + b"a" * 8000)
+        run.last()
+        for connection in many:
+            connection.socket.close()
+        answered = witness.answered
+        until(lambda: witness.answered > answered + 50)
+    run.ends_well(server)
+
+
+@trouble("the clock steps a day forth and back")
+def _(run):
+    """Of a static program: an emulator makes its system calls through the C library, and libfaketime stands there."""
+    emulator = shutil.which(f"qemu-{os.uname().machine}")
+    library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+    if not (emulator and library):
+        pytest.skip("nothing here steps the clock for one process (apt-get install qemu-user libfaketime)")
+    with tempfile.TemporaryDirectory() as directory:
+        stamp = Path(directory) / "clock"
+        stamp.write_text("+0")
+        env = {"LD_PRELOAD": str(library), "FAKETIME_TIMESTAMP_FILE": str(stamp)}
+        env |= {"FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        server = run.start(prefix=(emulator,), env=env)
+        with run.asking(server):
+            for days in (1, 0, -1, 0):
+                rename_over(stamp, f"{days:+}d".encode())
+                modified, date = date_after(server, time.time() + days * DAY)
+                run.promise(modified <= date, "last-modified is later than date")
+                run.last(0.25)
+        run.ends_well(server)
+    return "date followed each time, last-modified was never later"
+
+
+def date_after(server, moment):
+    """The dates of an answer, as soon as its date is this moment or a little later."""
+    return until(lambda: 0 <= (found := dates(server))[1] + 1 - moment <= 20 and found)
+
+
+def dates(server):
+    """The fields last-modified and date, in seconds."""
+    answer = get(server.address)
+    return [email.utils.parsedate_to_datetime(answer.one(name)).timestamp() for name in ("last-modified", "date")]
