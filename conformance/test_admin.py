@@ -15,6 +15,7 @@ from runner.wire import Connection
 ADMIN = ("--admin", "127.0.0.1:0")
 COUNTED = option_sets()["counted"]
 TEXT = "text/plain; charset=utf-8"
+FIELDS = ["content-type", "content-length", "date", "connection"]
 REFUSED = {
     400: b"GET /healthz HTTP/1.1\r\n\r\n",
     414: b"GET /" + b"a" * 8192 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -31,6 +32,9 @@ CASES = {
     "the root": ("GET", "/", 404, TEXT, b"No such resource"),
     "a slash behind": ("GET", "/healthz/", 404, TEXT, b"No such resource"),
     "capitals": ("GET", "/HEALTHZ", 404, TEXT, b"No such resource"),
+    "a query": ("GET", "/healthz?x", 404, TEXT, b"No such resource"),
+    "an empty query": ("GET", "/readyz?", 404, TEXT, b"No such resource"),
+    "an absolute form": ("GET", "http://a/healthz", 404, TEXT, b"No such resource"),
     "two slashes": ("GET", "//healthz", 404, TEXT, b"No such resource"),
     "HEAD of nothing": ("HEAD", "/x", 404, TEXT, b""),
     "POST": ("POST", "/healthz", 404, TEXT, b"No such resource"),
@@ -46,6 +50,7 @@ def test_answer(serve, case):
     method, target, status, content_type, body = CASES[case]
     answer = ask(serve(*ADMIN).admin, target, method)
     assert (answer.status, answer.one("content-type")) == (status, content_type)
+    assert answer.names() == FIELDS
     assert body is None or answer.body == body
 
 
@@ -65,7 +70,7 @@ def test_what_is_refused_is_refused(serve, status):
     with Connection(serve(*ADMIN).admin) as connection:
         connection.send(REFUSED[status])
         answer = connection.answer()
-        assert (answer.status, answer.one("connection"), answer.body) == (status, "close", answer.reason.encode())
+        assert (answer.status, answer.names(), answer.body) == (status, FIELDS, answer.reason.encode())
         connection.expect_end()
 
 

@@ -11,7 +11,6 @@ import brotli
 
 from .faults import FAULTS
 from .promises import REASONS
-from .wire import GONE
 
 
 class Refused(Exception):
@@ -38,7 +37,7 @@ class WrongServer:
                 threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
-        with client, contextlib.suppress(*GONE):
+        with client, contextlib.suppress(OSError):
             client.settimeout(10)
             self.converse(client)
             client.shutdown(socket.SHUT_WR)
