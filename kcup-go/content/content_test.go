@@ -108,7 +108,7 @@ func TestAReloadNeedsRoomAndARegularFile(t *testing.T) {
 		want     string
 	}{
 		{small, 8192, false, false, ""}, {small, 8191, false, false, "there is not enough memory for it"},
-		{small, 3*8192 - 1, true, false, "there is not enough memory for it"}, {small, 3 * 8192, true, false, ""},
+		{small, 12<<20 + 8*8192 - 1, true, false, "there is not enough memory for it"}, {small, 12<<20 + 8*8192, true, false, ""},
 		{large, 2 << 20, true, false, ""}, {fifo, 1 << 30, false, false, "it is not a regular file"},
 		{small, 1 << 30, false, true, "it can be read only once"},
 	} {
