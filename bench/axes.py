@@ -16,10 +16,8 @@ from matplotlib.transforms import ScaledTranslation
 COLOURS = {"kcup-rust": "#D55E00", "kcup-go": "#0072B2", "floor": "black"}
 GREY, FAINT = "#767676", "#dddddd"
 MARKERS = ["s", "^", "D", "v", "P", "X", "<", ">", "h", "*"]
-# Between the middles of two names, in points.
-NAME_GAP = 10.5
-NAME_DISTANCE = 8
-POINTS_PER_INCH = 72
+# Between the middles of two names, and from the axes to them, in inches.
+NAME_GAP, NAME_DISTANCE = 0.146, 0.11
 STYLE = {
     "font.size": 9,
     "font.family": "DejaVu Sans",
@@ -129,14 +127,11 @@ def write_value(axes, place, text, contender):
 def name_ends(axes, ends):
     """Names at the right, each at the height of its line's end, moved apart where they would overlap."""
     axes.figure.canvas.draw()
-    scale = POINTS_PER_INCH / axes.figure.dpi
-    at = sorted((axes.transData.transform(end)[1] * scale, name) for name, end in ends.items())
+    at = sorted((axes.transData.transform(end)[1] / axes.figure.dpi, name) for name, end in ends.items())
     beside = axes.get_yaxis_transform(which="grid")
     for (height, name), wanted in zip(at, spread_out([height for height, _ in at], NAME_GAP), strict=True):
         contender = name.partition(" ")[0]
-        shift = ScaledTranslation(
-            NAME_DISTANCE / POINTS_PER_INCH, (wanted - height) / POINTS_PER_INCH, axes.figure.dpi_scale_trans
-        )
+        shift = ScaledTranslation(NAME_DISTANCE, wanted - height, axes.figure.dpi_scale_trans)
         axes.annotate(
             name,
             ends[name],
