@@ -24,6 +24,7 @@ import readme
 import report
 import session
 from plan import scenarios, total
+from tables import broken
 
 ENGINE = str(peers.ROOT / "containers" / "with-engine")
 PROFILE_SECONDS = 2 if session.QUICK else 10
@@ -121,6 +122,9 @@ def finish(directory):
     report.write(directory)
     print((directory / "summary.md").read_text())
     print(f"results: {directory.relative_to(peers.ROOT)}")
+    _, results = report.read(directory)
+    if told := [line for result in results for line in broken(result)]:
+        raise SystemExit("\n".join(told))
 
 
 def profile(asked):

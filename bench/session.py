@@ -44,12 +44,16 @@ class Run:
 
     def show(self, text):
         """One line that is written over; where nobody watches a terminal, a line of its own now and then."""
-        line = f"{self.scenario.name}: {self.doing}, {text}"
+        line = f"{self.scenario.name}: {self.doing}: {text}"
         if sys.stderr.isatty():
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
         elif time.monotonic() - self._shown >= LINE_SECONDS:
             self._shown = time.monotonic()
             print(line, file=sys.stderr, flush=True)
+
+    def clear(self):
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def begin(command, chosen):
@@ -110,6 +114,7 @@ def measure(name, directory):
     began, before = time.monotonic(), machine.cpu_times()
     run = Run(one, directory)
     records = list(turns(one, peers, run))
+    run.clear()
     result = {
         "scenario": name,
         "plan": {key: value for key, value in vars(one).items() if key != "groups"},
@@ -140,7 +145,8 @@ def turns(one, peers, run):
                 if not contender.serves(point.get("size", 0)):
                     continue
                 told = {name: point[name] for name in DIMENSIONS if name in point}
-                run.doing = f"{point_name(told)}, round {turn + 1} of {one.rounds}: {contender.name}"
+                where = [point_name(told), f"round {turn + 1} of {one.rounds}", contender.name]
+                run.doing = ", ".join(filter(None, where))
                 run.show("starting")
                 for record in attempt(one, contender, point, run):
                     yield {"contender": contender.name, "round": turn + 1, **point, **record}

@@ -153,6 +153,13 @@ def losses(result):
                     yield Loss(metric, point_name(dimensions), cell_of(cells, twin), cell_of(cells, best))
 
 
+def broken(result):
+    """What kcup's two did not get through. Other servers may fail: that is a result."""
+    for record in result["records"]:
+        if record["contender"] in TWINS and ("failed" in record or record.get("killed")):
+            yield f"{result['scenario']}: {record['contender']}: {record.get('failed', 'killed')}"
+
+
 def rank(value, metric):
     """The smaller the better."""
     return value if METRICS[metric].better == LESS else -value

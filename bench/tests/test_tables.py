@@ -1,6 +1,6 @@
 """Medians, ratios, and who loses."""
 
-from tables import cell_of, losses, point_name, points, ratio, scenario_table
+from tables import broken, cell_of, losses, point_name, points, ratio, scenario_table
 
 
 def test_points_are_told_by_what_distinguishes_them(result):
@@ -49,3 +49,10 @@ def test_what_was_not_measured_says_why(result):
             record["failed"] = "does not serve: no such file"
             del record["cpu_us"]
     assert "| nginx |  | does not serve: no such file |  |" in scenario_table(result)
+
+
+def test_only_kcup_must_get_through(result):
+    result["records"][0] |= {"contender": "nginx", "failed": "does not serve"}
+    assert not list(broken(result))
+    result["records"][1] |= {"killed": True}
+    assert list(broken(result)) == ["small: kcup-rust: killed"]
