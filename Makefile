@@ -5,9 +5,14 @@ SHELL := bash
 
 TWINS := rust go
 VERSION := $(shell cat VERSION)
-MUSL := $(shell uname -m)-unknown-linux-musl
+ARCHITECTURES := amd64 arm64
+ARCHITECTURE := $(patsubst x86_64,amd64,$(patsubst aarch64,arm64,$(shell uname -m)))
+# What is built has the time of its commit.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+# What an image that is not released yet is called: X.Y.Z-COMMIT.
+PRERELEASE = $(VERSION)-$(shell git rev-parse --short=8 HEAD)
 CARGO := cargo
-VENV := .venv
+VENV ?= .venv
 PYTHON := $(VENV)/bin/python
 # Most cases wait for a clock or a socket, so more workers than CPUs.
 CONFORMANCE := $(PYTHON) -m pytest -q -n 4 conformance
@@ -15,19 +20,24 @@ CARGO_FUZZ := 0.13.1
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZ_SECONDS ?= 60
 ENGINE := containers/with-engine
+PIPELINE := containers/test_pipeline.py
+CONTAINERS := $(PYTHON) -m pytest -q containers --ignore $(PIPELINE)
 
-SHELL_FILES = .ci/run containers/build containers/base-images containers/with-engine
+SHELL_FILES = .ci/run kcup-rust/build kcup-go/build containers/build containers/base-images containers/with-engine \
+  release/publish release/push
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 
 SCENARIOS = $(basename $(notdir $(wildcard bench/scenarios/*.toml)))
 GNU = $(shell uname -m)-unknown-linux-gnu
+MUSL = $(shell uname -m)-unknown-linux-musl
 # Named functions and frame pointers, for perf.
 PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
-.PHONY: help build run test unit soak verdicts lint fuzz corpus images test-containers containers-set-up e2e clean \
+EACH := build run test unit lint fuzz test-containers build-release sbom image image-publish image-release
+.PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) soak verdicts corpus lint-shared readme clean \
+  get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
   bench bench-all bench-ready bench-baselines bench-peers bench-readme bench-guard $(SCENARIOS:%=bench-%) \
-  unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%) \
-  $(foreach twin,$(TWINS),$(addsuffix -$(twin),build run test unit lint fuzz images test-containers)) lint-shared
+  unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%)
 
 ## make TARGET. Where it says [-rust|-go] the target exists for one twin too, as in `make test-go`.
 ##
@@ -37,13 +47,8 @@ help:
 ## build [-rust|-go]            static, stripped programs: bin/kcup-rust, bin/kcup-go
 build: build-rust build-go
 
-build-rust:
-	@[ -d "$$(rustc --print sysroot)/lib/rustlib/$(MUSL)" ] || rustup target add $(MUSL)
-	cd kcup-rust && $(CARGO) build --release --locked --target $(MUSL)
-	@install -D kcup-rust/target/$(MUSL)/release/kcup-rust bin/kcup-rust
-
-build-go:
-	cd kcup-go && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../bin/kcup-go .
+$(addprefix build-,$(TWINS)): build-%:
+	kcup-$*/build $(ARCHITECTURE) bin/kcup-$*
 
 ## run [-rust|-go]              serve the sample policy on port 5000
 run: run-rust
@@ -54,6 +59,7 @@ $(addprefix run-,$(TWINS)): run-%: build-%
 
 ## test [-rust|-go]             unit tests, and the whole conformance suite
 test: unit verdicts build $(VENV)/conformance.ok
+	$(PYTHON) -m pytest -q release/test_check.py
 	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
 
 $(addprefix test-,$(TWINS)): test-%: unit-% build-% $(VENV)/conformance.ok
@@ -101,7 +107,6 @@ lint-bench:
 	cd bench/baselines/go && go vet ./... && go run $(STATICCHECK) ./...
 
 lint-shared: $(VENV)/lint.ok
-	@grep -qx 'version = "$(VERSION)"' kcup-rust/Cargo.toml || { echo "kcup-rust/Cargo.toml: version is not $(VERSION)"; exit 1; }
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/shellcheck $(SHELL_FILES)
 	$(VENV)/bin/hadolint --config lint/hadolint.yaml kcup-rust.Dockerfile kcup-go.Dockerfile
@@ -136,18 +141,19 @@ corpus: fuzz-tool
 	cd kcup-rust && $(FUZZ_RUST) build --sanitizer none
 	python3 conformance/runner/corpus.py
 
-## images [-rust|-go]           container images kcup-rust and kcup-go
-images: images-rust images-go
+## image [-rust|-go]            container images kcup-rust and kcup-go, for every platform
+image: image-rust image-go
 
-$(addprefix images-,$(TWINS)): images-%:
-	$(ENGINE) containers/build $*
+$(addprefix image-,$(TWINS)): image-%:
+	$(ENGINE) containers/build $* $(ARCHITECTURES)
 
-## test-containers [-rust|-go]  the images and all of deploy/ in a real Docker engine; starts one if none runs
-test-containers: containers-set-up
-	$(ENGINE) bash -c 'containers/build rust && containers/build go && $(PYTHON) -m pytest -q containers'
+## test-containers [-rust|-go]  the images, all of deploy/ and (not of one twin) ci-local in a real Docker engine; starts one if none runs
+test-containers: containers-set-up ci-local-set-up
+	$(ENGINE) bash -c 'containers/build rust $(ARCHITECTURES) && containers/build go $(ARCHITECTURES) \
+	  && $(CONTAINERS) && $(PYTHON) -m pytest -q $(PIPELINE)'
 
 $(addprefix test-containers-,$(TWINS)): test-containers-%: containers-set-up
-	$(ENGINE) bash -c 'containers/build $* && $(PYTHON) -m pytest -q containers --twin $*'
+	$(ENGINE) bash -c 'containers/build $* $(ARCHITECTURES) && $(CONTAINERS) --twin $*'
 
 ## e2e                          of that, what a policy has to go through: DNS, TLS, Traefik, a receiver; and docs/mta-sts.md
 e2e: containers-set-up
@@ -165,6 +171,64 @@ bin/docker/cli-plugins/docker-compose: containers/tools/go.mod
 
 bin/tools/manifests: containers/tools/go.mod containers/tools/manifests/main.go
 	cd containers/tools && go build -o ../../$@ ./manifests
+
+## ci-local                     .gitlab-ci.yml for a release branch, main and a tag, with a git remote and a registry of its own
+ci-local: ci-local-set-up
+	$(ENGINE) $(PYTHON) -m pytest -q $(PIPELINE)
+
+ci-local-set-up: $(VENV)/conformance.ok $(VENV)/release.ok release/node_modules
+
+release/node_modules: release/package-lock.json
+	@for program in npm rsync; do command -v $$program >/dev/null \
+	  || { echo "installing $$program"; apt-get update -qq && apt-get install -y -qq $$program >/dev/null; }; done
+	npm ci --prefix release --no-audit --no-fund --silent
+	@touch $@
+
+## get-version                  the version, which is one for both programs
+get-version:
+	@echo $(VERSION)
+
+## build-release [-rust|-go]    the programs for every platform, and their checksums, in bin/release
+build-release: build-release-rust build-release-go
+
+$(addprefix build-release-,$(TWINS)): build-release-%:
+	$(foreach architecture,$(ARCHITECTURES),kcup-$*/build $(architecture) bin/release/kcup-$*-$(architecture) && ) true
+	cd bin/release && sha256sum $(addprefix kcup-$*-,$(ARCHITECTURES)) | tee kcup-$*.sha256
+
+## sbom [-rust|-go]             what the programs are made of, in CycloneDX 1.5: bin/release/kcup-rust.cdx.json and kcup-go.cdx.json
+sbom: sbom-rust sbom-go
+
+$(addprefix sbom-,$(TWINS)): sbom-%: $(VENV)/release.ok
+	$(PYTHON) release/sbom.py $* bin/release/kcup-$*.cdx.json
+
+## readme                       write the options of README.md anew, from --help
+readme: build-rust
+	python3 release/readme.py bin/kcup-rust
+
+## release-check                versions, changelog, README's options and README's figures must agree
+release-check: build $(VENV)/bench.ok $(VENV)/conformance.ok
+	@python3 release/check.py
+	@$(PYTHON) -m pytest -q bench/tests/test_pages.py -k readme
+
+## release-prep                 versions must agree, and the changelog have a section for VERSION
+release-prep:
+	@python3 release/check.py --release
+
+## release-publish              tag this commit vVERSION on GIT_REMOTE, unless that version has its tag
+release-publish:
+	release/publish "$(GIT_REMOTE)"
+
+## image-publish [-rust|-go]    push vX.Y.Z-COMMIT to the registry that CI_REGISTRY, CI_REGISTRY_IMAGE, _USER and _PASSWORD tell
+image-publish: image-publish-rust image-publish-go
+
+$(addprefix image-publish-,$(TWINS)): image-publish-%:
+	$(ENGINE) bash -c 'IMAGE_VERSION=$(PRERELEASE) containers/build $* $(ARCHITECTURES) && release/push $* $(PRERELEASE) v$(PRERELEASE)'
+
+## image-release [-rust|-go]    push vX.Y.Z and latest
+image-release: image-release-rust image-release-go
+
+$(addprefix image-release-,$(TWINS)): image-release-%:
+	$(ENGINE) bash -c 'containers/build $* $(ARCHITECTURES) && release/push $* $(VERSION) v$(VERSION) latest'
 
 ## bench                        the benchmarks, and how long each takes
 ## bench-NAME, bench-all        one of them, or all; results in bench/results (QUICK=1: a smoke run; as root)
@@ -218,7 +282,7 @@ bench-guard:
 
 ## clean                        remove what was built (an own engine's images stay in KCUP_ENGINE_DIR, /var/tmp/kcup-engine)
 clean:
-	rm -rf bin $(VENV) kcup-rust/target bench/baselines/rust/target .pytest_cache .ruff_cache
+	rm -rf bin $(VENV) kcup-rust/target bench/baselines/rust/target release/node_modules .pytest_cache .ruff_cache
 
 # Debian's python3 comes without ensurepip: virtualenv, or the package with it, makes up for that.
 $(PYTHON):

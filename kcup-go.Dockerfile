@@ -1,25 +1,30 @@
 # kcup-go: one static binary and nothing else. Same stages and comments in kcup-rust.Dockerfile.
-FROM golang:1.26-bookworm AS build
-WORKDIR /src/kcup-go
-
-# Dependencies are a layer of their own: fetched anew only when the lock file changes.
-COPY kcup-go/go.mod kcup-go/go.sum ./
-RUN go mod download
-
-COPY VERSION /src/
-COPY kcup-go ./
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(cat /src/VERSION)" -o /kcup .
+# Built for $TARGETARCH on whatever machine builds: compilers cross, they are not emulated.
+FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY VERSION ./
+COPY kcup-go kcup-go
+ARG TARGETARCH
+# No time of its own: the same program is the same layer, whenever it is built.
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    kcup-go/build "$TARGETARCH" /kcup && touch --date=@0 /kcup
 
 FROM scratch
 ARG VERSION=unknown
 ARG REVISION=unknown
+ARG CREATED=1970-01-01T00:00:00Z
 ARG SOURCE=unknown
+ARG DOCUMENTATION=unknown
 LABEL org.opencontainers.image.title="kcup-go" \
       org.opencontainers.image.description="Puts one file on the web" \
+      org.opencontainers.image.authors="The kcup authors" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION" \
-      org.opencontainers.image.source="$SOURCE"
+      org.opencontainers.image.created="$CREATED" \
+      org.opencontainers.image.url="$SOURCE" \
+      org.opencontainers.image.source="$SOURCE" \
+      org.opencontainers.image.documentation="$DOCUMENTATION"
 COPY --from=build /kcup /kcup
 # Inside a container the loopback address is reachable by nobody else.
 ENV HOST=0.0.0.0

@@ -1,27 +1,31 @@
 # kcup-rust: one static binary and nothing else. Same stages and comments in kcup-go.Dockerfile.
-FROM rust:1.95-slim-bookworm AS build
-RUN rustup target add "$(uname -m)-unknown-linux-musl"
-WORKDIR /src/kcup-rust
-
-# Dependencies are a layer of their own: fetched anew only when the lock file changes.
-COPY kcup-rust/Cargo.toml kcup-rust/Cargo.lock ./
-RUN mkdir src && touch src/main.rs && cargo fetch --locked
-
-COPY kcup-rust ./
-RUN target="$(uname -m)-unknown-linux-musl" \
-    && cargo build --release --locked --target "$target" \
-    && cp "target/$target/release/kcup-rust" /kcup
+# Built for $TARGETARCH on whatever machine builds: compilers cross, they are not emulated.
+FROM --platform=$BUILDPLATFORM rust:1.95-slim-bookworm AS build
+RUN rustup target add x86_64-unknown-linux-musl aarch64-unknown-linux-musl
+WORKDIR /src
+COPY VERSION ./
+COPY kcup-rust kcup-rust
+ARG TARGETARCH
+# No time of its own: the same program is the same layer, whenever it is built.
+RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/kcup-rust/target \
+    kcup-rust/build "$TARGETARCH" /kcup && touch --date=@0 /kcup
 
 FROM scratch
 ARG VERSION=unknown
 ARG REVISION=unknown
+ARG CREATED=1970-01-01T00:00:00Z
 ARG SOURCE=unknown
+ARG DOCUMENTATION=unknown
 LABEL org.opencontainers.image.title="kcup-rust" \
       org.opencontainers.image.description="Puts one file on the web" \
+      org.opencontainers.image.authors="The kcup authors" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION" \
-      org.opencontainers.image.source="$SOURCE"
+      org.opencontainers.image.created="$CREATED" \
+      org.opencontainers.image.url="$SOURCE" \
+      org.opencontainers.image.source="$SOURCE" \
+      org.opencontainers.image.documentation="$DOCUMENTATION"
 COPY --from=build /kcup /kcup
 # Inside a container the loopback address is reachable by nobody else.
 ENV HOST=0.0.0.0

@@ -1,6 +1,7 @@
 """pytest containers --twin rust --twin go: the images kcup-rust and kcup-go in the Docker engine that answers."""
 
 import json
+import os
 import subprocess
 import uuid
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+POLICY = ROOT / "deploy" / "examples" / "mta-sts.txt"
+VERSION = (ROOT / "VERSION").read_text().strip()
 
 
 def pytest_addoption(parser):
@@ -25,6 +28,13 @@ def docker(*args, check=True, **options):
     done = subprocess.run(["docker", *args], capture_output=True, text=True, timeout=60, check=False, **options)
     assert done.returncode == 0 or not check, f"docker {' '.join(args)}: {done.stderr}"
     return done
+
+
+def commit_time():
+    """In seconds since 1970: what the images were made with, if they were made of this commit."""
+    told = os.environ.get("SOURCE_DATE_EPOCH")
+    command = ["git", "log", "-1", "--format=%ct"]
+    return int(told or subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
 
 
 @pytest.fixture(scope="session")
@@ -54,11 +64,11 @@ def new_name():
 
 @pytest.fixture
 def start(image, new_name):
-    """start(docker arguments, kcup arguments...): a detached container's name."""
+    """start(docker arguments, kcup arguments..., of=another image): a detached container's name."""
 
-    def run(options, *args):
+    def run(options, *args, of=image):
         name = new_name()
-        docker("run", "--detach", "--name", name, *options, image, *args)
+        docker("run", "--detach", "--name", name, *options, of, *args)
         return name
 
     return run

@@ -1,0 +1,45 @@
+"""A container that serves, asked over a port of this machine."""
+
+import contextlib
+import re
+import subprocess
+from http.client import HTTPConnection
+from typing import NamedTuple
+
+from conftest import docker
+
+PUBLISH = ["--publish", "127.0.0.1::5000"]
+LISTENING = re.compile(r"kcup listening on http://0\.0\.0\.0:5000/\n")
+
+
+class Answer(NamedTuple):
+    """Without `date`, so that two of the same content are equal."""
+
+    status: int
+    fields: dict
+    body: bytes
+
+
+def wait_until_listening(name):
+    """Follow the container's standard output up to the line of K-15; it may also end before it."""
+    with subprocess.Popen(["docker", "logs", "--follow", name], stdout=subprocess.PIPE, text=True) as logs:
+        line = logs.stdout.readline()
+        logs.terminate()
+    assert LISTENING.fullmatch(line), f"{line!r}: {docker('logs', name).stderr}"
+
+
+@contextlib.contextmanager
+def connect(name):
+    """To a container that was started with PUBLISH."""
+    wait_until_listening(name)
+    host, port = docker("port", name, "5000/tcp").stdout.split("\n")[0].rsplit(":", 1)
+    with contextlib.closing(HTTPConnection(host, int(port), timeout=10)) as connection:
+        yield connection
+
+
+def ask(name, path="/.well-known/mta-sts.txt", **fields):
+    with connect(name) as connection:
+        connection.request("GET", path, headers=fields)
+        answer = connection.getresponse()
+        told = {key: value for key, value in answer.getheaders() if key != "date"}
+        return Answer(answer.status, told, answer.read())

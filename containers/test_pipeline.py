@@ -1,0 +1,219 @@
+"""make ci-local: .gitlab-ci.yml itself, for a release branch, for main and for a tag; and what it published, run."""
+
+import json
+import subprocess
+
+import asyncssh
+import pytest
+from asking import PUBLISH, ask
+from conftest import POLICY, VERSION, docker
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from pipeline.git_remote import KIND, GitRemote
+from pipeline.project import PATH, Project
+from pipeline.registry import Registry
+from platforms import MACHINES, running
+
+TWINS = ["rust", "go"]
+BUILD = ["release-prep", "build-rust", "build-go"]
+TAG = f"v{VERSION}"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("pipeline")
+
+
+@pytest.fixture(scope="module")
+def remote(place):
+    with GitRemote(place) as remote:
+        yield remote
+
+
+@pytest.fixture(scope="module")
+def registry(place):
+    with Registry(place) as registry:
+        yield registry
+
+
+@pytest.fixture(scope="module")
+def project(place, remote, registry):
+    known_hosts = place / "known_hosts"
+    known_hosts.write_text(remote.known_hosts())
+    return Project(
+        place,
+        remote,
+        {
+            "CI_REGISTRY": registry.address,
+            "CI_REGISTRY_USER": registry.user,
+            "CI_REGISTRY_PASSWORD": registry.password,
+            "CI_SERVER_SHELL_SSH_HOST": "127.0.0.1",
+            "DEPLOY_KEY": remote.key_file,
+            "DEPLOY_KNOWN_HOSTS": known_hosts,
+        },
+    )
+
+
+def passed(project, *jobs, **variables):
+    status, printed = project.run(*jobs, **variables)
+    assert status == 0, printed
+    assert project.variables["CI_REGISTRY_PASSWORD"] not in printed
+    return printed
+
+
+@pytest.fixture(scope="module")
+def prerelease(project, registry):
+    """A release branch's pipeline; the name that its images should have, and the tags that there are."""
+    project.git("checkout", "--quiet", "-b", f"release-{TAG}")
+    project.date_the_changelog()
+    passed(project, *BUILD, "image-publish")
+    name = f"{TAG}-{project.git('rev-parse', '--short=8', 'HEAD')}"
+    yield name, {twin: registry.tags(repository(twin)) for twin in TWINS}
+    for twin in TWINS:
+        docker("rmi", *(f"kcup-{twin}:{name.removeprefix('v')}-{architecture}" for architecture in MACHINES))
+
+
+@pytest.fixture(scope="module")
+def merged(project, prerelease):
+    """main at what was the release branch; its commit."""
+    project.git("checkout", "--quiet", "-B", "main")
+    project.git("push", "--quiet", "origin", "main")
+    return project.git("rev-parse", "HEAD")
+
+
+@pytest.fixture(scope="module")
+def refused(project, merged, remote, place):
+    """What main's pipeline prints with another key, and for a host that has another."""
+    other = asyncssh.generate_private_key(KIND)
+    wrong = {"DEPLOY_KEY": other.export_private_key().decode(), "DEPLOY_KNOWN_HOSTS": remote.known_hosts(other)}
+    printed = []
+    for name, text in wrong.items():
+        (place / name).write_text(text)
+        status, told = project.run("tag", **{name: place / name})
+        assert status == 1, told
+        printed.append(told)
+    return printed, remote.references()
+
+
+@pytest.fixture(scope="module")
+def released(project, merged, refused):
+    """The pipelines of main and of the tag that it makes."""
+    passed(project, "tag")
+    passed(project, *BUILD, "image-release", CI_COMMIT_TAG=TAG, CI_COMMIT_BRANCH="")
+    return TAG
+
+
+def repository(twin):
+    return f"{PATH}/kcup-{twin}"
+
+
+def test_a_release_branch_publishes_what_is_not_released_yet(twin, registry, prerelease):
+    name, tags = prerelease
+    assert tags[twin] == {name, *(f"{name}-{architecture}" for architecture in MACHINES)}
+    assert set(registry.platforms(repository(twin), name)) == {f"linux/{architecture}" for architecture in MACHINES}
+
+
+def test_a_branch_of_another_version_is_stopped(project, prerelease):
+    project.git("checkout", "--quiet", "-B", "release-v99.0.0")
+    try:
+        status, printed = project.run("release-prep")
+    finally:
+        project.git("checkout", "--quiet", f"release-{TAG}")
+    assert status == 1, printed
+
+
+def test_the_tag_is_only_pushed_with_this_key_to_this_host(merged, refused):
+    (with_another_key, to_another_host), references = refused
+    assert "Permission denied" in with_another_key
+    assert "Host key verification failed" in to_another_host
+    assert references == {"refs/heads/main": merged}
+
+
+def test_main_tags_the_version_once(project, remote, merged, released):
+    tagged = {"refs/heads/main": merged, f"refs/tags/{TAG}": merged}
+    assert remote.references() == tagged
+    assert f"{TAG} is there already" in passed(project, "tag")
+    assert remote.references() == tagged
+
+
+def test_a_tag_publishes_the_release(twin, registry, released):
+    assert {released, "latest"} <= registry.tags(repository(twin))
+    platforms = registry.platforms(repository(twin), released)
+    assert set(platforms) == {f"linux/{architecture}" for architecture in MACHINES}
+    assert registry.platforms(repository(twin), "latest") == platforms
+
+
+@pytest.fixture
+def pulled(twin, registry, released, tmp_path, monkeypatch):
+    """pulled(architecture): the released image, pulled as that platform would pull it, by its digest."""
+    names = []
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    docker("login", "--username", registry.user, "--password-stdin", registry.address, input=registry.password)
+
+    def pull(architecture):
+        digest = registry.platforms(repository(twin), released)[f"linux/{architecture}"]
+        names.append(f"{registry.address}/{repository(twin)}@{digest}")
+        docker("pull", "--quiet", "--platform", f"linux/{architecture}", names[-1])
+        return names[-1]
+
+    yield pull
+    for name in names:
+        docker("rmi", "--force", name)
+
+
+@pytest.mark.parametrize("architecture", MACHINES)
+def test_what_was_published_serves(twin, architecture, pulled, start):
+    options, arguments = running(architecture)
+    mount = ["--volume", f"{POLICY}:/policy.txt:ro", "--env", "FILE=/policy.txt"]
+    answer = ask(start([*options, *mount, *PUBLISH], *arguments, of=pulled(architecture)))
+    assert (answer.status, answer.body) == (200, POLICY.read_bytes())
+
+
+@pytest.mark.parametrize("architecture", MACHINES)
+def test_what_was_published_is_described(twin, architecture, pulled, project, merged):
+    image = json.loads(docker("inspect", pulled(architecture)).stdout)[0]
+    assert image["Architecture"] == architecture
+    labels = {key.rpartition(".")[2]: value for key, value in image["Config"]["Labels"].items()}
+    assert (labels["title"], labels["version"], labels["revision"]) == (f"kcup-{twin}", VERSION, merged)
+    assert labels["source"] == labels["url"] == f"https://127.0.0.1/{PATH}"
+    assert labels["documentation"] == f"https://127.0.0.1/{PATH}/-/blob/{merged}/README.md"
+
+
+@pytest.mark.parametrize("architecture", MACHINES)
+def test_the_same_program_comes_of_another_folder(twin, architecture, pulled, project, new_name, tmp_path):
+    """The job has built it in a folder below this test's, the image in a container."""
+    name = new_name()
+    docker("create", "--name", name, pulled(architecture))
+    docker("cp", f"{name}:/kcup", str(tmp_path / "kcup"))
+    built = project.artifact(f"build-{twin}", f"kcup-{twin}-{architecture}")
+    assert (tmp_path / "kcup").read_bytes() == built.read_bytes()
+    sums = project.artifact(f"build-{twin}", f"kcup-{twin}.sha256")
+    subprocess.run(["sha256sum", "--check", "--quiet", sums], cwd=sums.parent, check=True)
+
+
+def test_the_bill_of_materials_is_valid_and_whole(twin, project, released):
+    text = project.artifact(f"build-{twin}", f"kcup-{twin}.cdx.json").read_text()
+    assert JsonStrictValidator(SchemaVersion.V1_5).validate_str(text) is None
+    bill = json.loads(text)
+    program = bill["metadata"]["component"]
+    assert (program["name"], program["version"]) == (f"kcup-{twin}", VERSION)
+    told = {(component["name"], component["version"]) for component in bill["components"]}
+    assert {"rust": crates, "go": modules}[twin](project) <= told
+
+
+def told_by(*command, directory=None):
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def crates(project):
+    """As cargo's own tree of the program has them."""
+    options = ["--locked", "--edges=normal,build", "--prefix=none", "--target=x86_64-unknown-linux-musl"]
+    lines = told_by("cargo", "tree", *options, directory=project.directory / "kcup-rust")
+    packages = {tuple(line.split(" ")[:2]) for line in lines}
+    return {(name, version.removeprefix("v")) for name, version in packages} - {("kcup-rust", VERSION)}
+
+
+def modules(project):
+    """As the linker wrote them into the program."""
+    lines = told_by("go", "version", "-m", project.artifact("build-go", "kcup-go-amd64"))
+    return {tuple(line.split()[1:3]) for line in lines if line.split()[0] == "dep"}

@@ -1,0 +1,96 @@
+"""What must agree before a version is released. Prints what does not, a line each, and exits 1 if there is such a line.
+
+usage: check.py              versions, the changelog's form, and README's options, which need the programs in bin/
+       check.py --release    versions, and the changelog's section for VERSION
+"""
+
+import re
+import sys
+import tomllib
+from datetime import date
+from pathlib import Path
+
+from readme import ask_for_help, with_options
+
+ROOT = Path(__file__).resolve().parent.parent
+VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
+RELEASED = re.compile(rf"\[({VERSION.pattern})\] - (\d{{4}}-\d\d-\d\d)")
+
+
+def read(name):
+    return (ROOT / name).read_text()
+
+
+def version():
+    return read("VERSION").removesuffix("\n")
+
+
+def wrong_versions():
+    if not VERSION.fullmatch(version()):
+        yield f'VERSION: "{version()}" is not X.Y.Z'
+    found = {"kcup-rust/Cargo.toml": tomllib.loads(read("kcup-rust/Cargo.toml"))["package"]["version"]}
+    for lock in ("kcup-rust/Cargo.lock", "kcup-rust/fuzz/Cargo.lock"):
+        packages = tomllib.loads(read(lock))["package"]
+        found[lock] = next(package["version"] for package in packages if package["name"] == "kcup-rust")
+    for name, told in found.items():
+        if told != version():
+            yield f'{name}: "{told}" is not the version, which is "{version()}"'
+
+
+def sections():
+    """The changelog's headings with what stands under each."""
+    parts = HEADING.split(read("CHANGELOG.md"))[1:]
+    return list(zip(parts[::2], (text.strip() for text in parts[1::2]), strict=True))
+
+
+def wrong_changelog():
+    first, *released = [heading for heading, _ in sections()] or [None]
+    if first != "[Unreleased]":
+        yield 'CHANGELOG.md: the first section is not "[Unreleased]"'
+    order = []
+    for heading in released:
+        match = RELEASED.fullmatch(heading)
+        if not match or not is_date(match[5]):
+            yield f'CHANGELOG.md: "{heading}" is not "[X.Y.Z] - YYYY-MM-DD"'
+            return
+        order.append(tuple(map(int, match.groups()[1:4])))
+    if order != sorted(set(order), reverse=True):
+        yield "CHANGELOG.md: the versions do not descend"
+    if order and ".".join(map(str, order[0])) != version():
+        yield f'CHANGELOG.md: the newest version is not "{version()}"'
+
+
+def is_date(text):
+    try:
+        return bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def wrong_release():
+    """A release has a section of its own, and nothing waits for the next one."""
+    texts = {heading.partition(" ")[0]: text for heading, text in sections()}
+    if not texts.get(f"[{version()}]"):
+        yield f'CHANGELOG.md: there is nothing about "{version()}"'
+    if texts.get("[Unreleased]"):
+        yield 'CHANGELOG.md: there is something under "[Unreleased]"'
+
+
+def wrong_options():
+    rust, go = (ask_for_help(ROOT / "bin" / program) for program in ("kcup-rust", "kcup-go"))
+    if rust != go:
+        yield "--help: kcup-rust and kcup-go differ"
+    if read("README.md") != with_options(read("README.md"), rust):
+        yield "README.md: the options are not those of --help (make readme)"
+
+
+def main(arguments):
+    checks = [wrong_versions, wrong_changelog, wrong_release if arguments == ["--release"] else wrong_options]
+    wrong = [line for check in checks for line in check()]
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
