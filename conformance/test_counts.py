@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from runner.metrics import ACCEPTED, HOT, OK, PARKED, closed, counters, scrape
+from runner.metrics import ACCEPTED, CLOSED, HOT, OK, PARKED, closed, counters, scrape
 from runner.process import has_read_all, until
 from runner.reload import GET
 from runner.wire import Connection
@@ -35,7 +35,7 @@ def test_hot_and_parked(serve):
         silent[4].socket.close()
         until(lambda: states(server) == (4, 5))
         seen = scrape(server)
-        gone = sum(value for key, value in seen.items() if key.startswith("kcup_connections_closed_total"))
+        gone = sum(value for key, value in seen.items() if key.startswith(CLOSED))
         assert seen[ACCEPTED] - gone == seen[HOT] + seen[PARKED] == 9
     until(lambda: states(server) == (0, 0))
 

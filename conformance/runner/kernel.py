@@ -1,4 +1,4 @@
-"""A kernel that knows no Landlock, or only its first version: seccomp answers for it. All of this is for preexec_fn."""
+"""Landlock: which version this kernel knows; and, for preexec_fn, a kernel without it, or with its first version."""
 
 import ctypes
 import errno
@@ -9,11 +9,12 @@ import struct
 import threading
 
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
-SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}[os.uname().machine]
+SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}.get(os.uname().machine)
 SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER = 1, 8
 RET_ALLOW, RET_ERRNO, RET_USER_NOTIF = 0x7FFF0000, 0x00050000, 0x7FC00000
 LOAD_NUMBER, IS, IS_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 CREATE_RULESET, RESTRICT_SELF, RULESET_VERSION = 444, 446, 1
+WHOLE_LANDLOCK = 4  # the first version that knows TCP sockets: all rules of K-130
 NOTIF_RECV, NOTIF_SEND = 0xC0502100, 0xC0182101
 # struct seccomp_notif and struct seccomp_notif_resp
 ASKED, ANSWERED = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
@@ -37,6 +38,11 @@ def call(function, *arguments):
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
+
+
+def landlock_version():
+    """0 where there is none."""
+    return max(0, libc.syscall(CREATE_RULESET, None, ctypes.c_ulong(0), RULESET_VERSION))
 
 
 def without_landlock(reason=errno.ENOSYS):

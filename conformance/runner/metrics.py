@@ -21,11 +21,12 @@ BYTES = "kcup_http_response_bytes_total"
 ACCEPTED = "kcup_connections_accepted_total"
 LOST = "kcup_access_log_lines_lost_total"
 HOT, PARKED = 'kcup_connections{state="hot"}', 'kcup_connections{state="parked"}'
-COUNTERS = (REQUESTS, BYTES, ACCEPTED, LOST, "kcup_connections_closed_total", "kcup_reloads_total")
+CLOSED = "kcup_connections_closed_total"
+COUNTERS = (REQUESTS, BYTES, ACCEPTED, LOST, CLOSED, "kcup_reloads_total")
 
 
 def closed(reason):
-    return f'kcup_connections_closed_total{{reason="{reason}"}}'
+    return f'{CLOSED}{{reason="{reason}"}}'
 
 
 def reloads(result):

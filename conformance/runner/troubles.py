@@ -9,7 +9,7 @@ import socket
 import struct
 
 from .access_log import Reader
-from .metrics import HOT, LOST, PARKED, reloads, scrape
+from .metrics import ACCEPTED, CLOSED, HOT, LOST, PARKED, REQUESTS, reloads, scrape
 from .process import descriptors, listening_port, until
 from .reload import GET, WAYS, become, clear, get, rename_over
 from .wire import Connection
@@ -145,7 +145,9 @@ def _(run):
 
 @trouble("connections that are reset or end half-way")
 def _(run):
-    server = run.start()
+    """Each is counted as closed once, each answer that was begun has its line, whatever became of it."""
+    server = run.start("--access-log", "common")
+    reader = Reader(server.process.stdout)
     with run.asking(server) as witness:
         until(lambda: witness.answered)
         before = len(descriptors(server.process.pid))
@@ -154,10 +156,19 @@ def _(run):
                 connection.send([b"", GET[:9], GET, GET * 3][number % 4])
                 if number % 8 < 4:
                     connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        until(lambda: (numbers := scrape(server))[HOT] + numbers[PARKED] <= 4)
+        until(lambda: (numbers := scrape(server))[HOT] + numbers[PARKED] == 4 == still_open(numbers))
         run.promise(len(descriptors(server.process.pid)) <= before + 3, "descriptors are left open")
+    until(lambda: reader.lines() + (numbers := scrape(server))[LOST] == begun(numbers))
     run.ends_well(server)
-    return f"{run.resets} of them, none is left"
+    return f"{run.resets} of them, none is left, {reader.lines()} lines for as many answers"
+
+
+def still_open(numbers):
+    return numbers[ACCEPTED] - sum(value for key, value in numbers.items() if key.startswith(CLOSED))
+
+
+def begun(numbers):
+    return sum(value for key, value in numbers.items() if key.startswith(REQUESTS))
 
 
 @trouble("a storm of SIGHUP")
