@@ -273,11 +273,11 @@ bin/profile/kcup-rust:
 bin/profile/kcup-go:
 	cd kcup-go && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../$@ .
 
-## bench-guard                  instructions per byte of a request head, at most 10; and what Go's guard allocates: nothing
+## bench-guard                  instructions per byte of a head and per answer in Rust; and what Go's guard allocates: nothing
 bench-guard:
 	@command -v valgrind >/dev/null || { echo "installing valgrind"; apt-get update -qq && apt-get install -y -qq valgrind >/dev/null; }
-	cd kcup-rust && $(CARGO) build --release --locked --example guard_cost
-	python3 bench/guard.py kcup-rust/target/release/examples/guard_cost
+	cd kcup-rust && $(CARGO) build --release --locked --example guard_cost --example answer_cost
+	python3 bench/guard.py kcup-rust/target/release/examples
 	cd kcup-go && go test -run '^$$' -bench '^BenchmarkGuard$$' -benchmem ./server/guard | tee /dev/stderr | grep ' 0 allocs/op' >/dev/null
 
 ## clean                        remove what was built (an own engine's images stay in KCUP_ENGINE_DIR, /var/tmp/kcup-engine)
