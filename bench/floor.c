@@ -1,5 +1,6 @@
-/* The floor: what the kernel asks for a request. It reads whatever came and writes one answer; it parses nothing, checks
- * nothing and has no limits, so no server that does can cost less. usage: bench-floor PORT BYTES */
+/* The floor: what the kernel asks for a request when the answer is copied into the socket. It reads whatever came and
+ * writes one answer; it parses nothing, checks nothing and has no limits, so no server that does can cost less, but one
+ * that has long bodies sent without a copy, by sendfile(2). usage: bench-floor PORT BYTES */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
