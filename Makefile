@@ -58,7 +58,7 @@ $(addprefix run-,$(TWINS)): run-%: build-%
 	@exec bin/kcup-$* --file deploy/examples/mta-sts.txt
 
 ## test [-rust|-go]             unit tests, and the whole conformance suite
-test: unit verdicts build $(VENV)/conformance.ok
+test: unit verdicts release-check $(VENV)/conformance.ok
 	$(PYTHON) -m pytest -q release/test_check.py
 	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
 
