@@ -145,7 +145,12 @@ def test_a_head_may_come_in_single_bytes(serve):
 def test_more_than_64_wait(serve):
     server = serve(*ADMIN)
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(Connection(server.admin)) for _ in range(64)]
+        held = [stack.enter_context(Connection(server.admin)) for _ in range(63)]
+        with Connection(server.admin) as last:
+            last.socket.settimeout(5)  # less than the 10 seconds after which there is room again
+            last.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert last.answer().body == b"ok"
+        held.append(stack.enter_context(Connection(server.admin)))
         waiting = stack.enter_context(Connection(server.admin))
         waiting.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
         waiting.socket.settimeout(0.5)
