@@ -5,7 +5,9 @@ import json
 import os
 import re
 import resource
+import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -16,8 +18,12 @@ TICK_SECONDS = 0.5
 MEGABYTE = 1_000_000
 # Longer than any load: each is stopped when what it stands beside is over.
 SLOW_SECONDS = 120
+HEADS = ["-H", "-i", "5"]
+# To be compared with: the same clients beside wrk, but none of them the server's.
+ELSEWHERE = "slow heads elsewhere"
 SLOW_KINDS = {
-    "slow heads": ["-H", "-i", "5"],
+    ELSEWHERE: HEADS,
+    "slow heads": HEADS,
     "slow bodies": ["-B", "-i", "5", "-s", "8192"],
     "slow readers": ["-X", "-w", "10", "-y", "20", "-n", "5", "-z", "5", "-k", "3"],
 }
@@ -139,6 +145,11 @@ def slow_clients(kind, count, port, cpus=None):
     if kind == "none":
         yield 0
         return
+    with accepting_elsewhere() if kind == ELSEWHERE else contextlib.nullcontext(port) as asked:
+        yield from running_slow_clients(kind, count, asked, cpus)
+
+
+def running_slow_clients(kind, count, port, cpus):
     rate = ["-c", str(count), "-r", str(count), "-l", str(SLOW_SECONDS), "-p", "10", "-v", "0"]
     command = ["slowhttptest", *SLOW_KINDS[kind], *rate, "-u", url(port)]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -147,6 +158,28 @@ def slow_clients(kind, count, port, cpus=None):
         yield settled(count, port)
     finally:
         stop(process)
+
+
+@contextlib.contextmanager
+def accepting_elsewhere():
+    """A port where connections are accepted, and nothing more."""
+    accepted = []
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                accepted.append(listener.accept()[0])
+
+    with socket.create_server(("127.0.0.1", 0), backlog=socket.SOMAXCONN) as listener:
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for one in accepted:
+                one.close()
 
 
 def settled(count, port):

@@ -12,7 +12,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
 from cgroup import Group, new_group
-from peers import fill_in, in_root
+from peers import ROOT, fill_in, in_root
 
 READY_SECONDS = 10
 # Enough for one that drains; the others are cut.
@@ -63,9 +63,9 @@ def content_in_directory(content):
 
 
 def values(peer, file, content, workers):
-    common = {"port": peer.port, "dir": file.parent, "file": file, "size": len(content), "workers": workers}
+    common = {"root": ROOT, "port": peer.port, "dir": file.parent, "file": file, "workers": workers}
     text = content.decode(errors="replace") if len(content) <= (peer.largest or 0) else ""
-    return {**common, "text": text}
+    return {**common, "size": len(content), "text": text}
 
 
 def start(peer, known, prepare=lambda: None, output=subprocess.DEVNULL):
