@@ -147,10 +147,11 @@ image: image-rust image-go
 $(addprefix image-,$(TWINS)): image-%:
 	$(ENGINE) containers/build $* $(ARCHITECTURES)
 
-## test-containers [-rust|-go]  the images, all of deploy/ and (not of one twin) ci-local in a real Docker engine; starts one if none runs
+## test-containers [-rust|-go]  the images, all of deploy/ and (not of one twin) ci-local and every benchmark, in a real Docker engine;
+##                              starts one if none runs
 test-containers: containers-set-up ci-local-set-up
 	$(ENGINE) bash -c 'containers/build rust $(ARCHITECTURES) && containers/build go $(ARCHITECTURES) \
-	  && $(CONTAINERS) && $(PYTHON) -m pytest -q $(PIPELINE)'
+	  && $(CONTAINERS) && $(PYTHON) -m pytest -q $(PIPELINE) && export QUICK=1 && $(MAKE) bench-peers bench-all'
 
 $(addprefix test-containers-,$(TWINS)): test-containers-%: containers-set-up
 	$(ENGINE) bash -c 'containers/build $* $(ARCHITECTURES) && $(CONTAINERS) --twin $*'
@@ -253,8 +254,9 @@ bench-baselines:
 	cd bench/baselines/rust && RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --quiet --release --locked --target $(GNU)
 	@install -D bench/baselines/rust/target/$(GNU)/release/bench-rust bin/bench-rust
 
-## bench-peers                  install what is compared and used, where absent. Debian: nginx-light lighttpd caddy busybox-static
-##                              wrk slowhttptest linux-perf; Go: k6; cargo, 2 to 5 minutes each: miniserve static-web-server inferno
+## bench-peers                  install what is compared and used, where absent. Debian (QUICK=1: only these): nginx-light lighttpd
+##                              caddy busybox-static wrk slowhttptest linux-perf; Go: k6; cargo, 2 to 5 minutes each: miniserve
+##                              static-web-server inferno
 bench-peers: $(VENV)/bench.ok
 	$(PYTHON) bench install
 

@@ -5,7 +5,7 @@ run NAME...     these scenarios (--into DIR: their results to a directory that i
 all             all scenarios; a full run is kept in bench/results/
 report DIR      the pages and charts of a run, anew from its raw data
 readme          README's section of results, anew from the last full run
-install         every peer and tool that is absent
+install         every peer and tool that is absent (QUICK=1: those that Debian packages)
 profile TWIN    a flame graph of kcup-TWIN (rust, go), beside the results of the last full run
 """
 
@@ -139,7 +139,7 @@ COMMANDS = {
     "all": run_all,
     "report": lambda asked: [report.write(Path(name).resolve()) for name in asked.names],
     "readme": lambda _: readme.update(),
-    "install": lambda _: peers.install(peers.everything()),
+    "install": lambda _: peers.install([one for one in peers.everything() if one.is_packaged() or not session.QUICK]),
     "profile": profile,
 }
 

@@ -3,6 +3,7 @@
 A point's `rungs` are the numbers of open connections at which the memory is read. At the end each must answer again.
 """
 
+import contextlib
 import socket
 import time
 
@@ -16,15 +17,19 @@ PER_ADDRESS = 10000
 # What a server needs to give back what a request took.
 SETTLE_SECONDS = 1
 ANSWER_SECONDS = 10
+ALL_AGAIN_SECONDS = 30
+# For all rungs together; who needs longer is not idle.
+OPEN_SECONDS = 120
 SHOW_EVERY = 256
 
 
 def measure(peer, point, run):
     records, connections = [], []
+    until = time.monotonic() + OPEN_SECONDS
     with process(peer, CONTENT, Terms(WORKERS, memory_mb=point["memory_mb"])) as server:
         try:
             for rung in point["rungs"]:
-                failure = open_up_to(rung, connections, server, run)
+                failure = open_up_to(rung, connections, server, run, until)
                 records.append({"connections": rung, "held": len(connections)})
                 if failure:
                     records[-1]["failed"] = failure
@@ -34,7 +39,7 @@ def measure(peer, point, run):
             else:
                 growth = (records[-1]["memory"] - records[0]["memory"]) * MEGABYTE
                 records[-1]["bytes_each"] = growth / len(connections)
-            records[-1]["answered_again"] = sum(map(answers_again, connections))
+            records[-1]["answered_again"] = answering_again(connections)
             records[-1]["kills"] = server.group.kills()
         finally:
             for connection in connections:
@@ -42,9 +47,11 @@ def measure(peer, point, run):
     return records
 
 
-def open_up_to(count, connections, server, run):
+def open_up_to(count, connections, server, run, until):
     """Open connections, each answered once. Why it ended early, if it did."""
     while len(connections) < count:
+        if time.monotonic() > until:
+            return f"took longer than {OPEN_SECONDS} s"
         if len(connections) % SHOW_EVERY == 0:
             run.show(f"{len(connections)} connections")
         try:
@@ -65,12 +72,18 @@ def connect(port, index):
     return connection
 
 
-def answers_again(connection):
-    try:
-        exchange(connection)
-        return True
-    except OSError:
-        return False
+def answering_again(connections):
+    """How many of them do, within a time for all: a server that is out of memory may answer none, and close none."""
+    until, count = time.monotonic() + ALL_AGAIN_SECONDS, 0
+    for connection in connections:
+        left = until - time.monotonic()
+        if left <= 0:
+            break
+        connection.settimeout(min(left, ANSWER_SECONDS))
+        with contextlib.suppress(OSError):
+            exchange(connection)
+            count += 1
+    return count
 
 
 def exchange(connection):

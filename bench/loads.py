@@ -18,15 +18,14 @@ TICK_SECONDS = 0.5
 MEGABYTE = 1_000_000
 # Longer than any load: each is stopped when what it stands beside is over.
 SLOW_SECONDS = 120
-HEADS = ["-H", "-i", "5"]
-# To be compared with: the same clients beside wrk, but none of them the server's.
-ELSEWHERE = "slow heads elsewhere"
 SLOW_KINDS = {
-    ELSEWHERE: HEADS,
-    "slow heads": HEADS,
+    "slow heads": ["-H", "-i", "5"],
     "slow bodies": ["-B", "-i", "5", "-s", "8192"],
     "slow readers": ["-X", "-w", "10", "-y", "20", "-n", "5", "-z", "5", "-k", "3"],
 }
+# To be compared with: the same clients beside wrk, but none of them the server's. What they are sent.
+ELSEWHERE = " elsewhere"
+SENT_ELSEWHERE = {"slow heads": b"", "slow readers": bytes(65536)}
 SLOW_START_SECONDS = 1
 SLOW_LOOK_SECONDS = 0.2
 # As /proc/net/tcp writes it.
@@ -145,7 +144,8 @@ def slow_clients(kind, count, port, cpus=None):
     if kind == "none":
         yield 0
         return
-    with accepting_elsewhere() if kind == ELSEWHERE else contextlib.nullcontext(port) as asked:
+    kind, elsewhere, _ = kind.partition(ELSEWHERE)
+    with elsewhere_sending(SENT_ELSEWHERE[kind]) if elsewhere else contextlib.nullcontext(port) as asked:
         yield from running_slow_clients(kind, count, asked, cpus)
 
 
@@ -161,14 +161,17 @@ def running_slow_clients(kind, count, port, cpus):
 
 
 @contextlib.contextmanager
-def accepting_elsewhere():
-    """A port where connections are accepted, and nothing more."""
+def elsewhere_sending(data):
+    """A port where every connection is accepted, sent what there is room for, and kept."""
     accepted = []
 
     def accept():
         with contextlib.suppress(OSError):
             while True:
                 accepted.append(listener.accept()[0])
+                accepted[-1].setblocking(False)
+                with contextlib.suppress(ConnectionError):
+                    accepted[-1].send(data)
 
     with socket.create_server(("127.0.0.1", 0), backlog=socket.SOMAXCONN) as listener:
         thread = threading.Thread(target=accept)

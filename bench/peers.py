@@ -30,6 +30,10 @@ class Tool:
         """Where it is, None when it is absent."""
         return shutil.which(in_root(self.program))
 
+    def is_packaged(self):
+        """Whether Debian has it."""
+        return self.install.startswith("apt-get")
+
     def first_line(self):
         """Of what it says of its version; some say it on standard error, some with a status of 1."""
         done = subprocess.run(

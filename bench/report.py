@@ -121,9 +121,8 @@ def loss_table(results):
         return "Nowhere in this run."
     found.sort(key=lambda pair: -(pair[1].times() or math.inf))
     header = ["", "where", "by", "to", "times worse", "medians", "within the spread"]
-    return "Against the best of all others at each point, by the metrics that a scenario is judged by.\n\n" + markdown(
-        header, [loss_row(scenario, loss) for scenario, loss in found]
-    )
+    rows = markdown(header, [loss_row(scenario, loss) for scenario, loss in found])
+    return f"Against the best of all others that served to the end, by what a scenario is judged by.\n\n{rows}"
 
 
 def loss_row(scenario, loss):

@@ -88,6 +88,10 @@ class Cell:
         """Least and most."""
         return (min(self.values(metric)), max(self.values(metric))) if self.values(metric) else None
 
+    def lasted(self):
+        """Whether it served to the end of every round: what one that was killed did not need is no merit."""
+        return not any(record.get("killed") or "failed" in record for record in self.records)
+
     def failures(self):
         return [record["failed"] for record in self.records if "failed" in record]
 
@@ -121,7 +125,7 @@ def ratio(cell, other, metric):
 
 @dataclass(frozen=True)
 class Loss:
-    """A place where one of kcup's two is beaten by the best of all others."""
+    """A place where one of kcup's two is beaten by the best of all others that lasted."""
 
     metric: str
     point: str
@@ -147,7 +151,8 @@ def losses(result):
     for dimensions, cells in points(result):
         for metric in plan["judged"] or plan["metrics"][:1]:
             ranked = {cell.contender: rank(cell.median(metric), metric) for cell in cells if cell.values(metric)}
-            others = [name for name in ranked if name not in (*TWINS, "floor")]
+            lasting = [cell.contender for cell in cells if cell.lasted() and cell.contender in ranked]
+            others = [name for name in lasting if name not in (*TWINS, "floor")]
             best = min(others, key=ranked.get, default=None)
             for twin in TWINS:
                 if best and twin in ranked and ranked[twin] > ranked[best]:

@@ -36,6 +36,14 @@ def test_a_loss_is_told_with_whether_it_is_certain(result):
     assert round(next(losses(result)).times(), 2) == 1.14
 
 
+def test_nobody_loses_to_one_that_was_killed(result):
+    result["plan"]["judged"] = ["cpu_us"]
+    for record in result["records"]:
+        if record["contender"] == "nginx":
+            record["killed"] = True
+    assert list(losses(result)) == []
+
+
 def test_more_is_better_where_the_metric_says_so(result):
     result["plan"]["judged"] = ["held"]
     for record in result["records"]:
