@@ -19,9 +19,10 @@ const (
 	// More than this is never kept of incomplete heads; at least two heads always are.
 	mostKept  = 64 << 20
 	leastKept = 32 << 10
-	// Descriptors that are not connections: standard streams, listener, signals, what waits for events; and those
-	// of each worker; and what --admin has, some connections among them.
-	descriptors         = 16
+	// Descriptors that are not connections: standard streams, listener, signals, what waits for events, cgroups' files,
+	// the content's while it is read, the service manager's socket; and those of each worker; and what --admin has, some
+	// connections among them.
+	descriptors         = 24
 	descriptorsOfWorker = 2
 	descriptorsOfAdmin  = 16
 )

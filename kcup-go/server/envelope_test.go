@@ -15,7 +15,7 @@ func TestNothingIsTakenAwayWhereNothingIsShort(t *testing.T) {
 }
 
 func TestFewDescriptorsMeanFewConnections(t *testing.T) {
-	for given, want := range map[uint64]int{1024: 1004, 10: 1} {
+	for given, want := range map[uint64]int{1024: 996, 10: 1} {
 		if e := testEnvelope(66, 0, given); e.maxConnections != want || e.short {
 			t.Errorf("%d: %+v", given, e)
 		}
