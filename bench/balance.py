@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 EPOLL = "anon_inode:[eventpoll]"
+# As /proc/net/tcp writes it.
+ESTABLISHED = "01"
 
 
 def busiest(pids, port, workers):
@@ -17,8 +19,17 @@ def busiest(pids, port, workers):
 
 def connections_to(port):
     """The inodes of the sockets that are a server's ends of established connections to this port of 127.0.0.1."""
+    return {f"socket:[{inode}]" for local, _, inode in established() if local == address(port)}
+
+
+def established():
+    """The local and the remote address, as the kernel writes them, and the inode of each end of a connection."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return {f"socket:[{row[9]}]" for row in rows if row[1] == f"0100007F:{port:04X}" and row[3] == "01"}
+    return [(row[1], row[2], row[9]) for row in rows if row[3] == ESTABLISHED]
+
+
+def address(port):
+    return f"0100007F:{port:04X}"
 
 
 def connections_of_loops(pid, inodes):

@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import balance
 from peers import HOME
 from servers import PATH, stop
 
@@ -28,8 +29,6 @@ ELSEWHERE = " elsewhere"
 SENT_ELSEWHERE = {"slow heads": b"", "slow readers": bytes(65536)}
 SLOW_START_SECONDS = 1
 SLOW_LOOK_SECONDS = 0.2
-# As /proc/net/tcp writes it.
-ESTABLISHED = "01"
 K6_TREND = "avg,min,med,p(75),p(90),p(95),p(99),max"
 
 
@@ -197,5 +196,4 @@ def settled(count, port):
 
 def established(port):
     """How many connections to that port of 127.0.0.1 are open, as the clients see it."""
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return sum(row[2] == f"0100007F:{port:04X}" and row[3] == ESTABLISHED for row in rows)
+    return sum(remote == balance.address(port) for _, remote, _ in balance.established())

@@ -1,11 +1,12 @@
 """A quick run says what it leaves out."""
 
 import session
+from peers import Tool
 
 
 def test_a_quick_run_builds_no_tool(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(session, "QUICK", True)
-    monkeypatch.setattr(session.tool("k6").__class__, "path", lambda _: None)
+    monkeypatch.setattr(Tool, "path", lambda _: None)
     monkeypatch.setattr(session, "install", lambda tools: (_ for _ in ()).throw(AssertionError(tools)))
     session.measure("k6", tmp_path)
     assert capsys.readouterr().out == "k6: not run, since k6 is absent (make bench-peers)\n"
