@@ -1,11 +1,16 @@
 """Section 9: each vector through lint, txt and new; and what is served and logged with the preset."""
 
 import json
+import signal
+import subprocess
 
 import pytest
 
 from runner.cases import vectors
+from runner.cgroup import memory_group
 from runner.parts import to_bytes
+from runner.process import until
+from runner.reload import STAYS, get, rename_over, warned
 from runner.twin import write_file
 from runner.wire import Connection
 
@@ -36,17 +41,29 @@ def test_lint(twin, vector, tmp_path):
         pytest.skip("there is nothing to read")
     write_file(tmp_path / "p", policy)
     status = 0 if "id" in vector else 1
-    text = "".join(f"{finding['text']}\n" for finding in vector["findings"])
+    found = told(vector)
+    text = "".join(f"{line}\n" for _, line in found)
     assert outcome(twin.run(["mta-sts", "lint", "p"], cwd=tmp_path)) == (status, text, "")
     result = twin.run(["mta-sts", "lint", "--format", "json"], stdin=policy)
     findings = json.loads(result.stdout)
-    assert [finding["rule"] for finding in findings] == [finding["rule"] for finding in vector["findings"]]
+    assert [finding.get("rule") for finding in findings] == [rule for rule, _ in found]
     assert [as_text(finding) for finding in findings] == text.splitlines()
     compact = json.dumps(findings, separators=(",", ":"))
     assert outcome(result) == (status, vector.get("json", compact) + "\n", "")
 
 
+def told(vector):
+    """The rule and the line of each finding that is told, and the line for those that are not."""
+    found = []
+    for finding in vector["findings"]:
+        number, text = finding["text"].split(":", 1)
+        found += [(finding["rule"], f"{int(number) + line}:{text}") for line in range(finding.get("times", 1))]
+    return [*found, (None, f"and {vector['more']} more")] if "more" in vector else found
+
+
 def as_text(finding):
+    if "more" in finding:
+        return "and {more} more".format(**finding)
     breaks = f"; breaks: {', '.join(finding['breaks'])}" if finding["breaks"] else ""
     return "{line}:{column}: {severity}: {message} (RFC 8461 section {section})".format(**finding) + breaks
 
@@ -59,7 +76,7 @@ def test_txt_of_every_policy(twin, vector):
     if not policy:
         pytest.skip("there is nothing to read")
     refused = "kcup: cannot publish the policy from standard input: "
-    lines = "".join(f"{refused}{finding['text']}\n" for finding in vector["findings"])
+    lines = "".join(f"{refused}{line}\n" for _, line in told(vector))
     want = (0, f"v=STSv1; id={vector['id']};\n", "") if "id" in vector else (1, "", lines)
     assert outcome(twin.run(["mta-sts", "txt"], stdin=policy)) == want
 
@@ -141,3 +158,60 @@ def test_a_new_policy_can_be_piped_into_a_server(serve, twin):
         connection.send(GET)
         answer = connection.answer()
     assert (answer.status, answer.body, server.stderr()) == (200, policy, "")
+
+
+TARGET = "/.well-known/mta-sts.txt"
+MIB = 1 << 20
+
+
+@pytest.mark.spec("K-95", "K-101")
+@pytest.mark.parametrize("line", [b"\n", b"x: y\n", b"2026-11-21 07:00:00 a line of somebody's log\n", b"x"], ids=repr)
+def test_a_wrong_file_costs_a_policy_server_nothing(serve, line):
+    """It is a few hundred policies long, and takes the memory of a few."""
+    with memory_group(32 * MIB) as group:
+        server = serve("--preset=mta-sts", "--log-format=json", content=POLICY, preexec_fn=group.enter)
+        begun, used = len(server.events("warn")), group.used()
+        path = server.directory / "hello.txt"
+        rename_over(path, line * (8 * MIB // len(line)))
+        server.signal(signal.SIGHUP)
+        (warning,) = warned(server, begun + 1)[begun:]
+        assert warning.endswith("chasquid" + STAYS) and ": error: the policy is over 65536 bytes (" in warning
+        assert get(server.address, TARGET).body == SERVED
+        until(lambda: group.used() < used + MIB)
+        server.stop()
+        assert group.kills() == 0
+
+
+@pytest.mark.spec("K-95", "K-92", "K-101")
+def test_a_reload_warns_of_a_hundred_findings_and_of_how_many_more_there_are(serve):
+    server = serve("--preset=mta-sts", "--log-format=json", content=POLICY)
+    begun = len(server.events("warn"))
+    rename_over(server.directory / "hello.txt", POLICY + b"\n" * 1000)
+    server.signal(signal.SIGHUP)
+    found = warned(server, begun + 101)[begun:]
+    refused = 'cannot publish the policy from "hello.txt": '
+    assert all(warning.startswith(refused) and warning.endswith(STAYS) for warning in found)
+    assert (len(found), found[-1]) == (101, f"{refused}and 901 more{STAYS}")
+
+
+@pytest.mark.spec("K-95")
+@pytest.mark.parametrize(
+    "args", [["--preset=mta-sts", "--file=p"], ["mta-sts", "lint", "p"], ["mta-sts", "txt"]], ids=str
+)
+def test_what_is_no_policy_is_not_loaded(twin, args, tmp_path):
+    """60 MB of it, in the memory that a policy needs."""
+    write_file(tmp_path / "p", b"x: y\n" * (60 * MIB // 5))
+    with memory_group(16 * MIB) as group, open(tmp_path / "p", "rb") as stdin:
+        ran = subprocess.run(
+            [twin.binary, *args],
+            stdin=stdin,
+            cwd=tmp_path,
+            env={},
+            preexec_fn=group.enter,
+            capture_output=True,
+            timeout=20,
+            check=False,
+        )
+        assert (ran.returncode, group.kills()) == (1, 0)
+    assert b"10923:1: error: the policy is over 65536 bytes" in ran.stdout + ran.stderr
+    assert len((ran.stdout + ran.stderr).splitlines()) == 1

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -37,11 +38,19 @@ func Await(cfg *config.Config, signals <-chan os.Signal, log *logrus.Logger) (*C
 
 // Load reads the content, and makes of it what is served.
 func Load(cfg *config.Config, log *logrus.Logger) (*Content, error) {
-	source, err := read(cfg)
+	source, err := read(cfg, enoughOf(cfg))
 	if err != nil {
 		return nil, err
 	}
 	return Make(source, cfg, log)
+}
+
+// enoughOf is how many bytes of the file are looked at: of a policy that is too long no more than shows that it is.
+func enoughOf(cfg *config.Config) int64 {
+	if cfg.Preset == config.MTASTS {
+		return enough
+	}
+	return math.MaxInt64
 }
 
 // Make makes what is served of what was read. An error has a line for each finding (K-92).
@@ -65,7 +74,9 @@ func Make(source Source, cfg *config.Config, log *logrus.Logger) (*Content, erro
 // can be had (K-104).
 func Again(cfg *config.Config, was *Content, room func() int64) (Source, error) {
 	return reread(cfg, was, func(from io.Reader, info fs.FileInfo) (Source, error) {
-		return readRegular(cfg.File, from, info, cfg.MaxContent, func(size int64) bool {
+		enough := enoughOf(cfg)
+		return readRegular(cfg.File, io.LimitReader(from, enough), info, cfg.MaxContent, func(size int64) bool {
+			size = min(size, enough)
 			if needed(size, cfg) <= room() {
 				return true
 			}
@@ -78,7 +89,7 @@ func Again(cfg *config.Config, was *Content, room func() int64) (Source, error) 
 // Look returns the digest of what Again would read, and takes no memory for it (K-102).
 func Look(cfg *config.Config, was *Content) (Digest, error) {
 	return reread(cfg, was, func(from io.Reader, info fs.FileInfo) (Digest, error) {
-		return digestOf(from, info.Size(), cfg.MaxContent)
+		return digestOf(io.LimitReader(from, enoughOf(cfg)), info.Size(), cfg.MaxContent)
 	})
 }
 
@@ -102,18 +113,18 @@ func needed(size int64, cfg *config.Config) int64 {
 	return size
 }
 
-// read reads as at the start: once, whole. It says what it was doing when it fails (K-11, K-12).
-func read(cfg *config.Config) (Source, error) {
-	source, err := readWhole(cfg)
+// read reads as at the start: once, whole, or until there is enough. It says what it was doing when it fails (K-11, K-12).
+func read(cfg *config.Config, enough int64) (Source, error) {
+	source, err := readWhole(cfg, enough)
 	if err != nil {
 		err = unreadable(cfg, err)
 	}
 	return source, err
 }
 
-func readWhole(cfg *config.Config) (Source, error) {
+func readWhole(cfg *config.Config, enough int64) (Source, error) {
 	if cfg.File == "" {
-		return within(cfg, func() (Source, error) { return readStream(os.Stdin, cfg.MaxContent) })
+		return within(cfg, func() (Source, error) { return readStream(os.Stdin, cfg.MaxContent, enough) })
 	}
 	info, err := os.Stat(cfg.File)
 	if err != nil {
@@ -121,7 +132,7 @@ func readWhole(cfg *config.Config) (Source, error) {
 	}
 	if info.IsDir() || info.Mode().IsRegular() {
 		return stable(cfg.File, func(from io.Reader, info fs.FileInfo) (Source, error) {
-			return readRegular(cfg.File, from, info, cfg.MaxContent, func(int64) bool { return true })
+			return readRegular(cfg.File, io.LimitReader(from, enough), info, cfg.MaxContent, func(int64) bool { return true })
 		})
 	}
 	// A FIFO that nobody writes to is waited for in its open already.
@@ -131,7 +142,7 @@ func readWhole(cfg *config.Config) (Source, error) {
 			return Source{}, err
 		}
 		defer file.Close()
-		return readStream(file, cfg.MaxContent)
+		return readStream(file, cfg.MaxContent, enough)
 	})
 }
 

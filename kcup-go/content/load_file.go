@@ -120,7 +120,7 @@ func readRegular(name string, from io.Reader, info fs.FileInfo, most int64, room
 	return source, err
 }
 
-func readStream(file *os.File, most int64) (Source, error) {
+func readStream(file *os.File, most, enough int64) (Source, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return Source{}, err
@@ -129,7 +129,7 @@ func readStream(file *os.File, most int64) (Source, error) {
 	if info.Mode().IsRegular() {
 		size = info.Size()
 	}
-	return readAll(file, size, most, func(int64) bool { return true })
+	return readAll(io.LimitReader(file, enough), size, most, func(int64) bool { return true })
 }
 
 // readAll reads to the end. The size is a hint.

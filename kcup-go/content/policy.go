@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 
 	"github.com/sirupsen/logrus"
 
 	"kcup/config"
 	"kcup/mtasts"
 )
+
+// enough is how many bytes of a policy are read: one more than it may have.
+const enough = mtasts.MaxSize + 1
 
 // publish makes the bytes to serve of an MTA-STS policy, and logs what is to be known of them. An error has a line for
 // each finding (K-92).
@@ -19,8 +21,8 @@ func publish(policy []byte, cfg *config.Config, log *logrus.Logger) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	for _, finding := range findings {
-		log.Warnf("mta-sts: %v", finding)
+	for _, line := range findings.Lines() {
+		log.Warnf("mta-sts: %s", line)
 	}
 	log.Infof("mta-sts: publish %s as the TXT record of _mta-sts.DOMAIN", mtasts.Record(policy))
 	return mtasts.Served(policy), nil
@@ -28,7 +30,7 @@ func publish(policy []byte, cfg *config.Config, log *logrus.Logger) ([]byte, err
 
 // Answer is what to print for cfg.Question, and the exit status.
 func Answer(cfg *config.Config) (text string, status int, err error) {
-	source, err := read(cfg)
+	source, err := read(cfg, enough)
 	if err != nil {
 		return "", 0, err
 	}
@@ -49,28 +51,27 @@ func Answer(cfg *config.Config) (text string, status int, err error) {
 
 func lint(policy []byte, format string) (text string, status int) {
 	findings := mtasts.Lint(policy)
-	if mtasts.HasError(findings) {
+	if findings.HasError {
 		status = 1
 	}
 	if format == "json" {
-		return mtasts.JSON(findings) + "\n", status
+		return findings.JSON() + "\n", status
 	}
-	var lines strings.Builder
-	for _, finding := range findings {
-		fmt.Fprintln(&lines, finding)
+	for _, line := range findings.Lines() {
+		text += line + "\n"
 	}
-	return lines.String(), status
+	return text, status
 }
 
 // sound returns the findings of a policy that may be published.
-func sound(policy []byte, cfg *config.Config) ([]mtasts.Finding, error) {
+func sound(policy []byte, cfg *config.Config) (*mtasts.Findings, error) {
 	findings := mtasts.Lint(policy)
-	if !mtasts.HasError(findings) {
+	if !findings.HasError {
 		return findings, nil
 	}
 	var all []error
-	for _, finding := range findings {
-		all = append(all, fmt.Errorf("cannot publish the policy from %s: %v", origin(cfg), finding))
+	for _, line := range findings.Lines() {
+		all = append(all, fmt.Errorf("cannot publish the policy from %s: %s", origin(cfg), line))
 	}
 	return nil, errors.Join(all...)
 }

@@ -52,16 +52,46 @@ func inOrder(a, b Finding) int {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.rule, b.rule))
 }
 
-// HasError says whether the policy must not be published.
-func HasError(findings []Finding) bool {
-	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity() == Error })
+// most is how many findings are told: of more, only how many they are.
+const most = 100
+
+// Findings is what is wrong with a policy, in the order of lines, then of columns, then of rules.
+type Findings struct {
+	First    []Finding
+	More     int  // how many there are besides
+	HasError bool // whether the policy must not be published
 }
 
-// JSON is all findings as one array, without a line end.
-func JSON(findings []Finding) string {
-	all := make([]string, len(findings))
-	for i, finding := range findings {
-		all[i] = finding.json()
+// add takes them in any order.
+func (f *Findings) add(finding Finding) {
+	f.HasError = f.HasError || finding.Severity() == Error
+	at, _ := slices.BinarySearchFunc(f.First, finding, inOrder)
+	f.First = slices.Insert(f.First, at, finding)
+	if len(f.First) > most {
+		f.First = f.First[:most]
+		f.More++
+	}
+}
+
+// Lines has one for each that is told, and one for the others.
+func (f *Findings) Lines() (lines []string) {
+	for _, finding := range f.First {
+		lines = append(lines, finding.String())
+	}
+	if f.More > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", f.More))
+	}
+	return lines
+}
+
+// JSON is all as one array, without a line end.
+func (f *Findings) JSON() string {
+	var all []string
+	for _, finding := range f.First {
+		all = append(all, finding.json())
+	}
+	if f.More > 0 {
+		all = append(all, fmt.Sprintf(`{"more":%d}`, f.More))
 	}
 	return "[" + strings.Join(all, ",") + "]"
 }

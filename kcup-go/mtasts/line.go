@@ -20,6 +20,16 @@ type line struct {
 	number int // from 1
 	start  int // the column of the first byte, from 1: more than that where the byte-order mark was left out
 	bytes  []byte
+	ended  bool
+}
+
+// served is how many bytes are served of it: its end is CRLF then.
+func (l line) served() int {
+	size := l.start - 1 + len(l.bytes)
+	if l.ended {
+		size += len("\r\n")
+	}
+	return size
 }
 
 // pair is what a line says, with its places in the line, from 0.
@@ -35,8 +45,8 @@ func lines(policy []byte) iter.Seq[line] {
 		l := line{start: 1}
 		for piece := range bytes.Lines(policy) {
 			l.number++
-			if text, ended := bytes.CutSuffix(piece, []byte{'\n'}); ended {
-				piece = bytes.TrimSuffix(text, []byte{'\r'})
+			if piece, l.ended = bytes.CutSuffix(piece, []byte{'\n'}); l.ended {
+				piece = bytes.TrimSuffix(piece, []byte{'\r'})
 			}
 			l.start, l.bytes = 1, piece
 			if l.number == 1 && bytes.HasPrefix(piece, byteOrderMark) {

@@ -10,31 +10,36 @@ import (
 // What is wrong with a policy: the rules of SPEC section 9, line by line and then as a whole.
 
 const (
-	// RFC 8461 section 3.3: receivers may stop reading behind 64 KiB.
-	maxSize = 65536
+	// MaxSize is in served bytes. RFC 8461 section 3.3: receivers may stop reading behind 64 KiB.
+	MaxSize = 65536
 	// Behind this one receiver does.
 	large = 10240
 	day   = 86400
 	week  = 7 * day
 )
 
-// Lint is the findings in the order of lines, then of columns, then of rules.
-func Lint(policy []byte) []Finding {
-	j := judge{keys: map[string]bool{}, present: map[string]bool{}}
+// Lint judges a policy. Of one that is too long its first MaxSize+1 bytes are enough.
+func Lint(policy []byte) *Findings {
+	j, size := judge{keys: map[string]bool{}, present: map[string]bool{}}, 0
+	for line := range lines(policy) {
+		if size += line.served(); size > MaxSize {
+			j.findings.add(line.finding(sizeOver, 0))
+			return &j.findings
+		}
+	}
 	if bytes.HasPrefix(policy, byteOrderMark) {
-		j.findings = append(j.findings, Finding{Line: 1, Column: 1, rule: byteOrderMarked})
+		j.findings.add(Finding{Line: 1, Column: 1, rule: byteOrderMarked})
 	}
 	for line := range lines(policy) {
 		j.line(line)
 	}
-	j.whole(policy)
-	slices.SortFunc(j.findings, inOrder)
-	return j.findings
+	j.whole(policy, size)
+	return &j.findings
 }
 
 // judge is what is known of the lines read so far.
 type judge struct {
-	findings []Finding
+	findings Findings
 	keys     map[string]bool // that a later line may repeat
 	present  map[string]bool // the known keys that some line has, or nearly has
 	otherKey bool            // whether some line has a key other than `version`
@@ -98,12 +103,12 @@ func (j *judge) line(l line) {
 	for _, form := range forms {
 		if at := form.place(l.bytes); at >= 0 {
 			j.unread = j.unread || form.rule == bareCR || form.rule == noColon
-			j.findings = append(j.findings, l.finding(form.rule, at))
+			j.findings.add(l.finding(form.rule, at))
 			return
 		}
 	}
 	if finding := j.pair(l, p, behindOtherKey); finding != nil {
-		j.findings = append(j.findings, *finding)
+		j.findings.add(*finding)
 	}
 }
 
@@ -171,14 +176,14 @@ func (j *judge) value(l line, p pair) (broken rule, found bool) {
 }
 
 // whole is what no line alone can tell.
-func (j *judge) whole(policy []byte) {
+func (j *judge) whole(policy []byte, size int) {
 	if j.mode == Enforce && j.short != nil {
-		j.findings = append(j.findings, *j.short)
+		j.findings.add(*j.short)
 	}
 	atEnd := func(broken rule, applies bool) {
 		if applies {
 			line, column := end(policy)
-			j.findings = append(j.findings, Finding{Line: line, Column: column, rule: broken})
+			j.findings.add(Finding{Line: line, Column: column, rule: broken})
 		}
 	}
 	missing := func(key string) bool { return !j.unread && !j.present[key] }
@@ -187,11 +192,9 @@ func (j *judge) whole(policy []byte) {
 	atEnd(maxAgeMissing, missing("max_age"))
 	atEnd(mxMissing, missing("mx") && j.mode != None)
 	if missing("mx") && j.mode == None {
-		j.findings = append(j.findings, j.legal)
+		j.findings.add(j.legal)
 	}
-	size := len(Served(policy))
-	atEnd(sizeOver, size > maxSize)
-	atEnd(sizeLarge, size > large && size <= maxSize)
+	atEnd(sizeLarge, size > large)
 }
 
 // isExtensionName is RFC 8461 section 3.2: sts-policy-ext-name.

@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,9 +22,13 @@ type ruleRow struct {
 type policyCase struct {
 	Name     string
 	Policy   []any
-	Findings []struct{ Rule, Text string }
-	ID       string
-	JSON     string
+	Findings []struct {
+		Rule, Text string
+		Times      int
+	}
+	More int
+	ID   string
+	JSON string
 }
 
 func vectors(t testing.TB) (file struct {
@@ -58,6 +64,18 @@ func (c policyCase) bytes(t testing.TB) (b []byte) {
 	return b
 }
 
+// told is the rule and the line of each finding that is told.
+func (c policyCase) told() (rules, texts []string) {
+	for _, finding := range c.Findings {
+		number, text, _ := strings.Cut(finding.Text, ":")
+		first, _ := strconv.Atoi(number)
+		for line := range max(finding.Times, 1) {
+			rules, texts = append(rules, finding.Rule), append(texts, fmt.Sprintf("%d:%s", first+line, text))
+		}
+	}
+	return rules, texts
+}
+
 func TestTheRulesAreThoseOfTheTable(t *testing.T) {
 	rows := vectors(t).Rule
 	if len(rows) != len(table) {
@@ -74,12 +92,10 @@ func TestTheRulesAreThoseOfTheTable(t *testing.T) {
 
 func TestEveryVectorHasItsFindings(t *testing.T) {
 	for _, c := range vectors(t).Case {
-		var got, want []string
-		for _, finding := range Lint(c.bytes(t)) {
-			got = append(got, finding.String())
-		}
-		for _, finding := range c.Findings {
-			want = append(want, finding.Text)
+		got := Lint(c.bytes(t)).Lines()
+		_, want := c.told()
+		if c.More > 0 {
+			want = append(want, fmt.Sprintf("and %d more", c.More))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.Name, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -90,7 +106,7 @@ func TestEveryVectorHasItsFindings(t *testing.T) {
 func TestEveryVectorWithoutAnErrorHasItsID(t *testing.T) {
 	for _, c := range vectors(t).Case {
 		policy := c.bytes(t)
-		if HasError(Lint(policy)) != (c.ID == "") {
+		if Lint(policy).HasError != (c.ID == "") {
 			t.Errorf("%s: an error and an id, or neither", c.Name)
 		}
 		if got := Record(policy); c.ID != "" && got != "v=STSv1; id="+c.ID+";" {
@@ -101,7 +117,7 @@ func TestEveryVectorWithoutAnErrorHasItsID(t *testing.T) {
 
 func TestJSONIsWhatAParserReads(t *testing.T) {
 	for _, c := range vectors(t).Case {
-		text := JSON(Lint(c.bytes(t)))
+		text := Lint(c.bytes(t)).JSON()
 		if c.JSON != "" && text != c.JSON {
 			t.Errorf("%s: %s, want %s", c.Name, text, c.JSON)
 		}
@@ -110,17 +126,25 @@ func TestJSONIsWhatAParserReads(t *testing.T) {
 			Severity, Rule, Message string
 			Section                 string
 			Breaks                  []string
+			More                    int
 		}
-		if err := json.Unmarshal([]byte(text), &read); err != nil || len(read) != len(c.Findings) {
+		rules, texts := c.told()
+		if err := json.Unmarshal([]byte(text), &read); err != nil || len(read) != len(rules)+min(c.More, 1) {
 			t.Errorf("%s: %v: %s", c.Name, err, text)
 			continue
 		}
 		for i, one := range read {
+			if i == len(rules) {
+				if one.More != c.More {
+					t.Errorf("%s: %v", c.Name, one)
+				}
+				continue
+			}
 			want := fmt.Sprintf("%d:%d: %s: %s (RFC 8461 section %s)", one.Line, one.Column, one.Severity, one.Message, one.Section)
 			if len(one.Breaks) > 0 {
 				want += "; breaks: " + strings.Join(one.Breaks, ", ")
 			}
-			if one.Rule != c.Findings[i].Rule || want != c.Findings[i].Text {
+			if one.Rule != rules[i] || want != texts[i] {
 				t.Errorf("%s: %v", c.Name, one)
 			}
 		}
@@ -146,7 +170,7 @@ func TestADomainLosesOneDotAndNothingElse(t *testing.T) {
 
 func TestANewPolicyIsRefusedWhenItIsTooLong(t *testing.T) {
 	host := strings.Repeat("a.", 126) + "b"
-	if policy, err := Policy(Testing, slices.Repeat([]string{host}, 252), day); err != nil || HasError(Lint([]byte(policy))) {
+	if policy, err := Policy(Testing, slices.Repeat([]string{host}, 252), day); err != nil || Lint([]byte(policy)).HasError {
 		t.Error(err)
 	}
 	if _, err := Policy(Testing, slices.Repeat([]string{host}, 253), day); err == nil || err.Error() != "the policy is over 65536 bytes" {
@@ -166,24 +190,24 @@ func FuzzLint(f *testing.F) {
 	})
 }
 
-func checkPlaces(t *testing.T, policy []byte, findings []Finding) {
+func checkPlaces(t *testing.T, policy []byte, findings *Findings) {
 	all := bytes.Split(policy, []byte{'\n'})
-	for _, finding := range findings {
+	for _, finding := range findings.First {
 		if finding.Line < 1 || finding.Line > len(all) || finding.Column < 1 || finding.Column > len(all[finding.Line-1])+1 {
 			t.Errorf("%q: %v is not in it", policy, finding)
 		}
 	}
-	if !slices.IsSortedFunc(findings, inOrder) {
+	if !slices.IsSortedFunc(findings.First, inOrder) {
 		t.Errorf("%q: not in order", policy)
 	}
-	if !json.Valid([]byte(JSON(findings))) {
-		t.Errorf("%q: %s", policy, JSON(findings))
+	if !json.Valid([]byte(findings.JSON())) {
+		t.Errorf("%q: %s", policy, findings.JSON())
 	}
 }
 
 func checkLineEnds(t *testing.T, policy []byte) {
 	crlf := Served(policy)
-	if Record(policy) != Record(crlf) || !slices.Equal(Lint(policy), Lint(crlf)) || !bytes.Equal(Served(crlf), crlf) {
+	if Record(policy) != Record(crlf) || !reflect.DeepEqual(Lint(policy), Lint(crlf)) || !bytes.Equal(Served(crlf), crlf) {
 		t.Errorf("%q: line ends change it", policy)
 	}
 }
@@ -198,7 +222,7 @@ func checkNew(t *testing.T, hosts []string, seconds int64) {
 		}
 		text := "version: STSv1\nmode: testing\nmx: " + host + "\nmax_age: 86400\n"
 		wrong := WrongWith(host) != ""
-		if wrong != HasError(Lint([]byte(text))) {
+		if wrong != Lint([]byte(text)).HasError {
 			t.Errorf("%q: refused %v", host, wrong)
 		}
 		if !wrong {
@@ -210,7 +234,7 @@ func checkNew(t *testing.T, hosts []string, seconds int64) {
 		if err != nil || len(good) == 0 && mode != None {
 			continue
 		}
-		if b := []byte(policy); HasError(Lint(b)) || !bytes.Equal(Served(b), b) {
+		if b := []byte(policy); Lint(b).HasError || !bytes.Equal(Served(b), b) {
 			t.Errorf("%q: %v", policy, Lint(b))
 		}
 	}

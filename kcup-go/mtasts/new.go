@@ -36,7 +36,7 @@ func Policy(mode Mode, hosts []string, maxAge int64) (string, error) {
 		policy.WriteString("mx: " + host + "\r\n")
 	}
 	fmt.Fprintf(&policy, "max_age: %d\r\n", maxAge)
-	if policy.Len() > maxSize {
+	if policy.Len() > MaxSize {
 		return "", errors.New(table[sizeOver].message)
 	}
 	return policy.String(), nil

@@ -4,7 +4,7 @@ mod file;
 
 use std::fs::File;
 use std::future::Future;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -75,7 +75,15 @@ pub async fn apart<T: Send + 'static>(
 ///
 /// An error is the line, or are the lines, of K-11, K-12 or K-92 without `kcup: ` before them.
 pub fn load(options: &Options) -> Result<Content, String> {
-    make(read(options)?, options)
+    make(read(options, enough(options))?, options)
+}
+
+/// How many bytes of the file are looked at: of a policy that is too long no more than shows that it is.
+fn enough(options: &Options) -> u64 {
+    match options.preset {
+        None => u64::MAX,
+        Some(Preset::MtaSts) => policy::ENOUGH,
+    }
 }
 
 /// Makes what is served of what was read. An error has a line for each finding (K-92).
@@ -89,31 +97,31 @@ pub fn make(source: Source, options: &Options) -> Result<Content, String> {
     Ok(Content { read: digest, once, ..content })
 }
 
-/// Reads the file or standard input to its end. Blocks, but no longer than `stdin_read_timeout` where the source is not a
-/// regular file.
+/// Reads the file or standard input to its end, or until there is `enough` of it. Blocks, but no longer than
+/// `stdin_read_timeout` where the source is not a regular file.
 ///
 /// An error is K-11's or K-12's line without `kcup: ` before it.
-pub(super) fn read(options: &Options) -> Result<Source, String> {
-    read_whole(options).map_err(|reason| unreadable(options, &reason))
+pub(super) fn read(options: &Options, enough: u64) -> Result<Source, String> {
+    read_whole(options, enough).map_err(|reason| unreadable(options, &reason))
 }
 
-fn read_whole(options: &Options) -> Result<Source, String> {
+fn read_whole(options: &Options, enough: u64) -> Result<Source, String> {
     let Some(path) = &options.file else {
         let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(|error| worded(&error))?;
-        return Source::new(file::stream(&File::from(stdin), options)?, None);
+        return Source::new(file::stream(&File::from(stdin), options, enough)?, None);
     };
     let metadata = path.metadata().map_err(|error| worded(&error))?;
     if metadata.is_dir() || metadata.is_file() {
-        return regular(path, options, u64::MAX);
+        return regular(path, options, enough, u64::MAX);
     }
     let fifo = file::open(path).map_err(|error| worded(&error))?;
-    Source::new(file::stream(&fifo, options)?, None)
+    Source::new(file::stream(&fifo, options, enough)?, None)
 }
 
 /// Reads the file once more, for a reload (K-101). `once` is whether that is in vain; `room` is how many bytes of memory
 /// can be had (K-104).
 pub fn again(options: &Options, once: bool, room: u64) -> Result<Source, String> {
-    let source = named(options, once).and_then(|path| regular(path, options, room));
+    let source = named(options, once).and_then(|path| regular(path, options, enough(options), room));
     source.map_err(|reason| unreadable(options, &reason))
 }
 
@@ -121,7 +129,8 @@ pub fn again(options: &Options, once: bool, room: u64) -> Result<Source, String>
 pub fn look(options: &Options, once: bool) -> Result<Digest, String> {
     let digest = named(options, once).and_then(|path| {
         let most = options.max_content_bytes;
-        let (digest, _) = file::steady(path, |file, size| file::digest(file, size, most))?;
+        let (digest, _) =
+            file::steady(path, |file, size| file::digest(file.take(enough(options)), size, most))?;
         digest.ok_or_else(|| EMPTY.into())
     });
     digest.map_err(|reason| unreadable(options, &reason))
@@ -131,10 +140,16 @@ fn named(options: &Options, once: bool) -> Result<&Path, String> {
     options.file.as_deref().filter(|_| !once).ok_or_else(|| "it can be read only once".into())
 }
 
-fn regular(path: &Path, options: &Options, room: u64) -> Result<Source, String> {
+fn regular(path: &Path, options: &Options, enough: u64, room: u64) -> Result<Source, String> {
     let (bytes, modified) = file::steady(path, |file, size| {
-        let has_room = |bytes| if needed(bytes, options) <= room { Ok(()) } else { Err(NO_MEMORY.into()) };
-        file::read_all(file, size, options.max_content_bytes, has_room)
+        let has_room = |bytes: u64| {
+            if needed(bytes.min(enough), options) <= room {
+                Ok(())
+            } else {
+                Err(NO_MEMORY.into())
+            }
+        };
+        file::read_all(file.take(enough), size, options.max_content_bytes, has_room)
     })?;
     Source::new(bytes, Some(modified))
 }

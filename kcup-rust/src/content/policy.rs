@@ -5,15 +5,16 @@ use bytes::Bytes;
 
 use super::load::{origin, read};
 use crate::config::{LogFormat, Options, Question};
-use crate::mta_sts::{self, Finding};
+use crate::mta_sts::{self, Findings};
+
+/// So many bytes of a policy are read: one more than it may have.
+pub(super) const ENOUGH: u64 = mta_sts::MAX_SIZE as u64 + 1;
 
 /// The bytes to serve. Logs what is to be known of them.
 ///
 /// An error has a line for each finding.
 pub fn publish(policy: &[u8], from: &str) -> Result<Bytes, String> {
-    for finding in sound(policy, from)? {
-        log::warn!("mta-sts: {finding}");
-    }
+    sound(policy, from)?.lines().for_each(|line| log::warn!("mta-sts: {line}"));
     log::info!("mta-sts: publish {} as the TXT record of _mta-sts.DOMAIN", mta_sts::record(policy));
     let mut served = mta_sts::served(policy);
     // As after loading: with room to spare `Bytes` counts references in one way only.
@@ -23,15 +24,15 @@ pub fn publish(policy: &[u8], from: &str) -> Result<Bytes, String> {
 
 /// What to print, and the exit status. An error is likewise K-11's or K-92's lines without `kcup: ` before them.
 pub fn answer(options: &Options, question: &Question) -> Result<(String, u8), String> {
-    let policy = read(options)?.bytes;
+    let policy = read(options, ENOUGH)?.bytes;
     match question {
         Question::Lint(format) => {
             let findings = mta_sts::lint(&policy);
             let text = match format {
-                LogFormat::Text => findings.iter().map(|finding| format!("{finding}\n")).collect(),
-                LogFormat::Json => mta_sts::json(&findings) + "\n",
+                LogFormat::Text => findings.lines().map(|line| line + "\n").collect(),
+                LogFormat::Json => findings.json() + "\n",
             };
-            Ok((text, mta_sts::has_error(&findings).into()))
+            Ok((text, findings.has_error.into()))
         }
         Question::Txt(domain) => {
             sound(&policy, &origin(options))?;
@@ -43,11 +44,11 @@ pub fn answer(options: &Options, question: &Question) -> Result<(String, u8), St
 }
 
 /// The findings of a policy that may be published.
-fn sound(policy: &[u8], from: &str) -> Result<Vec<Finding>, String> {
+fn sound(policy: &[u8], from: &str) -> Result<Findings, String> {
     let findings = mta_sts::lint(policy);
-    if !mta_sts::has_error(&findings) {
+    if !findings.has_error {
         return Ok(findings);
     }
-    let lines = findings.iter().map(|finding| format!("cannot publish the policy from {from}: {finding}"));
+    let lines = findings.lines().map(|line| format!("cannot publish the policy from {from}: {line}"));
     Err(lines.collect::<Vec<_>>().join("\n"))
 }

@@ -66,13 +66,41 @@ impl Display for Finding {
     }
 }
 
-/// Whether the policy must not be published.
-pub fn has_error(findings: &[Finding]) -> bool {
-    findings.iter().any(|finding| finding.severity() == Severity::Error)
+/// So many findings are told: of more, only how many they are.
+const MOST: usize = 100;
+
+/// What is wrong with a policy, in the order of lines, then of columns, then of rules.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    pub first: Vec<Finding>,
+    /// How many there are besides.
+    pub more: usize,
+    /// Whether the policy must not be published.
+    pub has_error: bool,
 }
 
-/// All findings as one JSON array, without a line end.
-pub fn json(findings: &[Finding]) -> String {
-    let all: Vec<_> = findings.iter().map(Finding::json).collect();
-    format!("[{}]", all.join(","))
+impl Findings {
+    /// In any order.
+    pub(super) fn add(&mut self, finding: Finding) {
+        self.has_error |= finding.severity() == Severity::Error;
+        let at = self.first.partition_point(|other| *other < finding);
+        self.first.insert(at, finding);
+        if self.first.len() > MOST {
+            self.first.pop();
+            self.more += 1;
+        }
+    }
+
+    /// One for each that is told, and one for the others.
+    pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
+        let more = (self.more > 0).then(|| format!("and {} more", self.more));
+        self.first.iter().map(Finding::to_string).chain(more)
+    }
+
+    /// As one JSON array, without a line end.
+    pub fn json(&self) -> String {
+        let more = (self.more > 0).then(|| format!(r#"{{"more":{}}}"#, self.more));
+        let all: Vec<_> = self.first.iter().map(Finding::json).chain(more).collect();
+        format!("[{}]", all.join(","))
+    }
 }

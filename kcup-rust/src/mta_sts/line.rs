@@ -12,6 +12,7 @@ pub struct Line<'a> {
     /// The column of the first byte, from 1: more than that where the byte-order mark was left out.
     pub start: usize,
     pub bytes: &'a [u8],
+    ended: bool,
 }
 
 /// What a line says, with its places in the line, from 0.
@@ -32,11 +33,12 @@ pub fn lines(policy: &[u8]) -> impl Iterator<Item = Line<'_>> {
         let bytes = match piece {
             [bytes @ .., b'\r', b'\n'] | [bytes @ .., b'\n'] | bytes => bytes,
         };
+        let ended = bytes.len() < piece.len();
         let (start, bytes) = match bytes.strip_prefix(BYTE_ORDER_MARK) {
             Some(bytes) if index == 0 => (1 + BYTE_ORDER_MARK.len(), bytes),
             _ => (1, bytes),
         };
-        Line { number: index + 1, start, bytes }
+        Line { number: index + 1, start, bytes, ended }
     })
 }
 
@@ -48,6 +50,11 @@ pub fn end(policy: &[u8]) -> (usize, usize) {
 }
 
 impl<'a> Line<'a> {
+    /// How many bytes are served of it: its end is CRLF then.
+    pub fn served(&self) -> usize {
+        self.start - 1 + self.bytes.len() + if self.ended { 2 } else { 0 }
+    }
+
     /// None in a comment, where there is a bare CR, and without a colon. Blanks around key and value are left out, also
     /// where they must not be.
     pub fn pair(&self) -> Option<Pair<'a>> {

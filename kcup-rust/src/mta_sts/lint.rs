@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::finding::Finding;
+use super::finding::{Finding, Findings};
+use super::host;
 use super::line::{self, is_blank, Line, Pair};
 use super::new::{Mode, MAX_MAX_AGE};
 use super::rules::Rule;
-use super::{host, served};
 
 /// RFC 8461 section 3.3: receivers may stop reading behind 64 KiB.
 pub const MAX_SIZE: usize = 65_536;
@@ -15,24 +15,31 @@ const LARGE: usize = 10_240;
 const DAY: u32 = 86_400;
 const WEEK: u32 = 7 * DAY;
 
-/// The findings in the order of lines, then of columns, then of rules.
-pub fn lint(policy: &[u8]) -> Vec<Finding> {
+/// Of a policy that is too long its first `MAX_SIZE + 1` bytes are enough.
+pub fn lint(policy: &[u8]) -> Findings {
     let mut judge = Judge::default();
+    let mut size = 0;
+    if let Some(over) = line::lines(policy).find(|line| {
+        size += line.served();
+        size > MAX_SIZE
+    }) {
+        judge.findings.add(Finding::new(over.number, over.start, Rule::SizeOver));
+        return judge.findings;
+    }
     if line::has_byte_order_mark(policy) {
-        judge.findings.push(Finding::new(1, 1, Rule::ByteOrderMark));
+        judge.findings.add(Finding::new(1, 1, Rule::ByteOrderMark));
     }
     for line in line::lines(policy) {
         judge.line(&line);
     }
-    judge.whole(policy);
-    judge.findings.sort_unstable();
+    judge.whole(policy, size);
     judge.findings
 }
 
 /// What is known of the lines read so far.
 #[derive(Default)]
 struct Judge<'a> {
-    findings: Vec<Finding>,
+    findings: Findings,
     /// The keys that a later line may repeat.
     keys: HashSet<&'a [u8]>,
     /// The known keys that some line has, or nearly has.
@@ -93,7 +100,7 @@ impl<'a> Judge<'a> {
             (None, Some(pair)) => self.pair(pair, behind_other_key, at),
             (None, None) => None,
         };
-        self.findings.extend(finding);
+        finding.into_iter().for_each(|finding| self.findings.add(finding));
     }
 
     fn pair(
@@ -135,10 +142,12 @@ impl<'a> Judge<'a> {
     }
 
     /// What no line alone can tell.
-    fn whole(&mut self, policy: &[u8]) {
+    fn whole(&mut self, policy: &[u8], size: usize) {
         let mode = self.mode.as_ref().map(|(mode, _)| *mode);
         if let (Some(Mode::Enforce), Some((seconds, week))) = (mode, self.max_age) {
-            self.findings.extend((seconds < WEEK).then_some(week));
+            if seconds < WEEK {
+                self.findings.add(week);
+            }
         }
         let (line, column) = line::end(policy);
         let at_end = |rule| Finding::new(line, column, rule);
@@ -147,19 +156,16 @@ impl<'a> Judge<'a> {
             [("version", Rule::VersionMissing), ("mode", Rule::ModeMissing), ("max_age", Rule::MaxAgeMissing)]
         {
             if missing(key) {
-                self.findings.push(at_end(rule));
+                self.findings.add(at_end(rule));
             }
         }
         match self.mode {
             _ if !missing("mx") => {}
-            Some((Mode::None, legal)) => self.findings.push(legal),
-            _ => self.findings.push(at_end(Rule::MxMissing)),
+            Some((Mode::None, legal)) => self.findings.add(legal),
+            _ => self.findings.add(at_end(Rule::MxMissing)),
         }
-        let size = served(policy).len();
-        if size > MAX_SIZE {
-            self.findings.push(at_end(Rule::SizeOver));
-        } else if size > LARGE {
-            self.findings.push(at_end(Rule::SizeLarge));
+        if size > LARGE {
+            self.findings.add(at_end(Rule::SizeLarge));
         }
     }
 }

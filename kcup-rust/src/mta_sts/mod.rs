@@ -12,9 +12,9 @@ mod rules;
 mod tests;
 mod txt;
 
-pub use finding::{has_error, json, Finding};
+pub use finding::{Finding, Findings};
 pub use host::{domain, wrong_with};
-pub use lint::lint;
+pub use lint::{lint, MAX_SIZE};
 pub use new::{policy, Mode, MAX_MAX_AGE, MODES};
 pub use rules::Severity;
 pub use txt::{record, zone_line};

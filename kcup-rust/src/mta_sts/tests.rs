@@ -24,6 +24,7 @@ struct Case {
     name: String,
     policy: Vec<Part>,
     findings: Vec<Found>,
+    more: Option<usize>,
     id: Option<String>,
     json: Option<String>,
 }
@@ -32,6 +33,7 @@ struct Case {
 struct Found {
     rule: String,
     text: String,
+    times: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -52,6 +54,21 @@ impl Case {
                 .collect(),
         };
         self.policy.iter().flat_map(bytes).collect()
+    }
+
+    /// The rule and the line of each finding that is told.
+    fn told(&self) -> Vec<(&str, String)> {
+        let lines = |found: &'_ Found| {
+            let (number, text) = found.text.split_once(':').unwrap();
+            let number: usize = number.parse().unwrap();
+            (number..number + found.times.unwrap_or(1))
+                .map(|line| format!("{line}:{text}"))
+                .collect::<Vec<_>>()
+        };
+        self.findings
+            .iter()
+            .flat_map(|found| lines(found).into_iter().map(|line| (&*found.rule, line)))
+            .collect()
     }
 }
 
@@ -84,8 +101,9 @@ fn every_vector_has_its_findings() {
     let mut wrong = Vec::new();
     for case in vectors().case {
         let findings = lint(&case.bytes());
-        let found: Vec<_> = findings.iter().map(ToString::to_string).collect();
-        let want: Vec<_> = case.findings.iter().map(|found| found.text.clone()).collect();
+        let found: Vec<_> = findings.lines().collect();
+        let more = case.more.map(|more| format!("and {more} more"));
+        let want: Vec<_> = case.told().into_iter().map(|(_, line)| line).chain(more).collect();
         if found != want {
             wrong.push((case.name, found, want));
         }
@@ -97,7 +115,7 @@ fn every_vector_has_its_findings() {
 fn every_vector_without_an_error_has_its_id() {
     for case in vectors().case {
         let policy = case.bytes();
-        assert_eq!(case.id.is_none(), has_error(&lint(&policy)), "{}", case.name);
+        assert_eq!(case.id.is_none(), lint(&policy).has_error, "{}", case.name);
         if let Some(id) = case.id {
             assert_eq!(record(&policy), format!("v=STSv1; id={id};"), "{}", case.name);
         }
@@ -107,15 +125,18 @@ fn every_vector_without_an_error_has_its_id() {
 #[test]
 fn json_is_what_a_parser_reads() {
     for case in vectors().case {
-        let text = json(&lint(&case.bytes()));
+        let text = lint(&case.bytes()).json();
         assert_eq!(case.json.as_ref().unwrap_or(&text), &text, "{}", case.name);
-        let serde_json::Value::Array(read) = serde_json::from_str(&text).unwrap() else {
+        let serde_json::Value::Array(mut read) = serde_json::from_str(&text).unwrap() else {
             panic!("{text}");
         };
+        if let Some(more) = case.more {
+            assert_eq!(read.pop().unwrap()["more"], more, "{}", case.name);
+        }
         let rules: Vec<_> = read.iter().map(|one| one["rule"].as_str().unwrap()).collect();
-        let want: Vec<_> = case.findings.iter().map(|found| &*found.rule).collect();
-        assert_eq!(rules, want, "{}", case.name);
-        for (one, found) in read.iter().zip(&case.findings) {
+        let told = case.told();
+        assert_eq!(rules, told.iter().map(|(rule, _)| *rule).collect::<Vec<_>>(), "{}", case.name);
+        for (one, (_, line)) in read.iter().zip(&told) {
             let message = one["message"].as_str().unwrap();
             let start = format!(
                 "{}:{}: {}: {message} (",
@@ -123,7 +144,7 @@ fn json_is_what_a_parser_reads() {
                 one["column"],
                 one["severity"].as_str().unwrap()
             );
-            assert!(found.text.starts_with(&start), "{}: {start}", case.name);
+            assert!(line.starts_with(&start), "{}: {start}", case.name);
         }
     }
 }
@@ -145,7 +166,7 @@ fn a_domain_loses_one_dot_and_nothing_else() {
 fn a_new_policy_is_refused_when_it_is_too_long() {
     let host = format!("{}b", "a.".repeat(126));
     let many = |count| policy(Mode::Testing, &vec![host.clone(); count], 86_400);
-    assert!(many(252).is_ok_and(|policy| !has_error(&lint(policy.as_bytes()))));
+    assert!(many(252).is_ok_and(|policy| !lint(policy.as_bytes()).has_error));
     assert_eq!(many(253), Err("the policy is over 65536 bytes"));
 }
 
@@ -164,11 +185,11 @@ proptest! {
     fn findings_lie_within_the_policy_and_in_order(policy in policies()) {
         let findings = lint(&policy);
         let lines: Vec<_> = policy.split(|byte| *byte == b'\n').collect();
-        for finding in &findings {
+        for finding in &findings.first {
             prop_assert!((1..=lines.len()).contains(&finding.line));
             prop_assert!((1..=lines[finding.line - 1].len() + 1).contains(&finding.column));
         }
-        prop_assert!(findings.is_sorted());
+        prop_assert!(findings.first.is_sorted());
     }
 
     #[test]
@@ -189,7 +210,7 @@ proptest! {
         let hosts: Vec<String> = hosts.into_iter().filter(|host| wrong_with(host).is_none()).collect();
         prop_assume!(!hosts.is_empty() || mode == Mode::None);
         let policy = policy(mode, &hosts, max_age).unwrap();
-        prop_assert!(!has_error(&lint(policy.as_bytes())), "{policy}");
+        prop_assert!(!lint(policy.as_bytes()).has_error, "{policy}");
         prop_assert_eq!(served(policy.as_bytes()), policy.into_bytes());
     }
 
@@ -197,6 +218,6 @@ proptest! {
     fn a_host_is_refused_for_a_new_policy_where_lint_finds_an_error(host in "[ -~]{1,20}|[a-z*.:-]{1,9}") {
         prop_assume!(host.trim_matches([' ', '\t']) == host);
         let text = format!("version: STSv1\nmode: testing\nmx: {host}\nmax_age: 86400\n");
-        prop_assert_eq!(wrong_with(&host).is_some(), has_error(&lint(text.as_bytes())));
+        prop_assert_eq!(wrong_with(&host).is_some(), lint(text.as_bytes()).has_error);
     }
 }

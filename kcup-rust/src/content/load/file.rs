@@ -68,11 +68,12 @@ fn written(metadata: &Metadata) -> [i64; 5] {
 }
 
 /// Reads what is no regular file, or was opened by somebody else.
-pub fn stream(from: &File, options: &Options) -> Result<Shared, String> {
+pub fn stream(from: &File, options: &Options, enough: u64) -> Result<Shared, String> {
     let metadata = from.metadata().map_err(|error| worded(&error))?;
     let size = if metadata.is_file() { metadata.len() } else { 0 };
     let started = Instant::now();
-    read_all(from, size, options.max_content_bytes, |_| wait(from, started, options.stdin_read_timeout))
+    let wait = |_| wait(from, started, options.stdin_read_timeout);
+    read_all(from.take(enough), size, options.max_content_bytes, wait)
 }
 
 /// Reads to the end, but no more than `most` bytes. The size is a hint, since files of /proc say 0. `check` is asked before

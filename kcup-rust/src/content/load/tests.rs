@@ -57,12 +57,12 @@ fn a_time_to_come_is_the_time_of_loading() {
     fs::write(&path, "x").unwrap();
     let then = SystemTime::now() + Duration::from_secs(1000);
     File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
-    assert!(read(&options(&["-f", &path])).unwrap().modified <= SystemTime::now());
+    assert!(read(&options(&["-f", &path]), u64::MAX).unwrap().modified <= SystemTime::now());
 }
 
 #[test]
 fn files_that_say_nothing_of_their_size_are_read_too() {
-    let source = read(&options(&["-f", "/proc/self/status"])).unwrap();
+    let source = read(&options(&["-f", "/proc/self/status"]), u64::MAX).unwrap();
     assert!(source.bytes.starts_with(b"Name:") && !source.once);
 }
 
