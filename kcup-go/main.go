@@ -36,7 +36,9 @@ func serve(cfg *config.Config) (status int, err error) {
 	signals, stdout, stderr := ops.Signals(), ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
 	defer func() { stdout.Settle(); stderr.Settle() }()
 	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg.AccessLog)
-	loaded, err := content.Await(cfg, signals, log)
+	hasRoom, done := server.HasRoom(cfg)
+	loaded, err := content.Await(cfg, hasRoom, signals, log)
+	done()
 	if loaded == nil {
 		return 0, err // without one a signal came first (K-13)
 	}

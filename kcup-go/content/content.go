@@ -6,7 +6,7 @@ package content
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"runtime"
+	"sync/atomic"
 	"time"
 
 	"kcup/config"
@@ -31,15 +31,21 @@ func (c Coding) String() string { return codingNames[c] }
 // Digest is the SHA-256 of some bytes.
 type Digest [sha256.Size]byte
 
+// Release is for what may be read as a Source is: nothing is held.
+func (Digest) Release() {}
+
 // Content is what is served. Nobody writes to it once it is built.
 type Content struct {
-	*Shared             // where the identity bytes lie; nil where that is the heap
+	*Shared              // where the identity bytes lie; nil where that is the heap
+	variants     *Shared // where those of the others lie
+	holders      atomic.Int64
 	Bytes        []byte // identity
 	ETag         string // of the identity bytes, strong
 	LastModified int64  // Unix seconds
 	Loaded       int64  // likewise, when it was
 	Read         Digest // of the bytes that it was made of
 	Once         bool   // it was not read from a regular file, and cannot be read again
+	Plain        bool   // it has no variants for want of memory
 	Variants     [Codings]Variant
 
 	// The parts of a 206 before, between and after its numbers, and of a 416 likewise.
@@ -63,6 +69,14 @@ type Block struct {
 	LastModified int // where its value stands, for a clock that was set back (K-42)
 }
 
+// Offset is where part begins in one of the files, if it is a slice of their bytes.
+func (c *Content) Offset(part []byte) (fd int, at int64, ok bool) {
+	if fd, at, ok = c.Shared.Offset(part); !ok {
+		fd, at, ok = c.variants.Offset(part)
+	}
+	return fd, at, ok
+}
+
 // Size is how many bytes are held in memory.
 func (c *Content) Size() (size int64) {
 	for i := range c.Variants {
@@ -78,17 +92,17 @@ type Source struct {
 	Name     string    // of the file; empty for standard input
 	Modified time.Time // of a regular file; else zero
 	Once     bool      // as in Content
+	Plain    bool      // there is no room to make variants
 }
 
 // Digest is that of the bytes as they were read.
-func (s Source) Digest() Digest {
-	defer runtime.KeepAlive(s.Shared)
-	return sha256.Sum256(s.Bytes)
-}
+func (s Source) Digest() Digest { return sha256.Sum256(s.Bytes) }
 
-// Build makes the content of a source.
+// Release gives back what no content was made of.
+func (s Source) Release() { s.Shared.release() }
+
+// Build makes the content of a source. The caller holds it.
 func Build(source Source, cfg *config.Config, now time.Time) *Content {
-	defer runtime.KeepAlive(source.Shared)
 	sum := source.Digest()
 	digits := hex.EncodeToString(sum[:16])
 	kind, textual := mediaType(source.Name, cfg.ContentType, source.Bytes)
@@ -98,10 +112,12 @@ func Build(source Source, cfg *config.Config, now time.Time) *Content {
 		modified = now
 	}
 	c := &Content{Shared: source.Shared, Bytes: source.Bytes, ETag: `"` + digits + `"`, LastModified: modified.Unix(), Loaded: now.Unix(), Read: sum, Once: source.Once}
+	c.holders.Store(1)
 	c.Variants[Identity] = Variant{Body: source.Bytes, ETag: c.ETag}
-	if cfg.Compression && textual && len(source.Bytes) >= minCompressed && len(source.Bytes) <= maxCompressed {
-		c.Variants[Brotli] = Variant{Body: brotli(source.Bytes), ETag: `W/"` + digits + `-br"`}
-		c.Variants[Gzip] = Variant{Body: gzipped(source.Bytes), ETag: `W/"` + digits + `-gzip"`}
+	if textual && mayHaveVariants(int64(len(source.Bytes)), cfg) {
+		if c.Plain = source.Plain || !c.compress(); !c.Plain {
+			c.Variants[Brotli].ETag, c.Variants[Gzip].ETag = `W/"`+digits+`-br"`, `W/"`+digits+`-gzip"`
+		}
 	}
 	c.render(kind, cfg.Fields)
 	return c

@@ -45,6 +45,8 @@ func TestDatesAreThoseOfTheStandardLibrary(t *testing.T) {
 	}
 }
 
+func always(int64) bool { return true }
+
 func TestContentThatCannotBeReadSaysWhy(t *testing.T) {
 	dir := t.TempDir()
 	empty, large := filepath.Join(dir, "empty"), filepath.Join(dir, "large")
@@ -56,7 +58,7 @@ func TestContentThatCannotBeReadSaysWhy(t *testing.T) {
 		empty: "it is empty", large: "it is larger than 3 bytes (raise --max-content-bytes)",
 		dir + "/none": "no such file", empty + "/x": "no such file",
 	} {
-		_, err := Load(&config.Config{File: file, MaxContent: 3}, nil)
+		_, err := Load(&config.Config{File: file, MaxContent: 3}, always, nil)
 		if err == nil || !strings.HasSuffix(err.Error(), ": "+want) || !strings.HasPrefix(err.Error(), `cannot read content from "`) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -66,29 +68,32 @@ func TestContentThatCannotBeReadSaysWhy(t *testing.T) {
 func TestAFileThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a")
 	reads := 0
-	changing := func(times int) func(io.Reader, fs.FileInfo) (int, error) {
-		return func(io.Reader, fs.FileInfo) (int, error) {
+	changing := func(times int) func(io.Reader, fs.FileInfo) (Source, error) {
+		return func(io.Reader, fs.FileInfo) (Source, error) {
 			if reads++; reads > times {
-				return reads, nil
+				return Source{}, nil
 			}
-			return 0, os.WriteFile(name, make([]byte, reads), 0o600)
+			return Source{}, os.WriteFile(name, make([]byte, reads), 0o600)
 		}
 	}
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := stable(name, changing(2)); got != 3 || err != nil {
-		t.Error(got, err)
+	if _, err := stable(name, changing(2)); reads != 3 || err != nil {
+		t.Error(reads, err)
 	}
 	reads = 0
 	if _, err := stable(name, changing(100)); err != errChanging || reads != 1+rereads {
 		t.Error(reads, err)
 	}
-	grows := func(from io.Reader, info fs.FileInfo) (int, error) {
-		b, err := readAll(from, info.Size(), 1<<30, func(int64) bool { return os.Truncate(name, info.Size()+9) == nil })
-		return len(b.Bytes), err
+	n := 0
+	grows := func(from io.Reader, info fs.FileInfo) (Source, error) {
+		grow := func(int64) bool { return os.Truncate(name, info.Size()+9) == nil }
+		source, err := readAll(from, info.Size(), &config.Config{MaxContent: 1 << 30}, 1<<30, grow)
+		n = len(source.Bytes)
+		return source, err
 	}
-	if n, err := stable(name, grows); err != errChanging || n != reads+9*rereads+1 {
+	if _, err := stable(name, grows); err != errChanging || n != reads+9*rereads+1 {
 		t.Error(n, err)
 	}
 }
@@ -100,28 +105,56 @@ func TestAReloadNeedsRoomAndARegularFile(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
+	const some = 8192
+	due := some + forVariants(some, &config.Config{Compression: true})
 	for _, c := range []struct {
 		file     string
 		room     int64
 		compress bool
 		once     bool
+		plain    bool
 		want     string
 	}{
-		{small, 8192, false, false, ""}, {small, 8191, false, false, "there is not enough memory for it"},
-		{small, 12<<20 + 8*8192 - 1, true, false, "there is not enough memory for it"}, {small, 12<<20 + 8*8192, true, false, ""},
-		{large, 2 << 20, true, false, ""}, {fifo, 1 << 30, false, false, "it is not a regular file"},
-		{small, 1 << 30, false, true, "it can be read only once"},
+		{file: small, room: some}, {file: small, room: some - 1, want: "there is not enough memory for it"},
+		{file: small, compress: true, room: some - 1, want: "there is not enough memory for it"},
+		{file: small, compress: true, room: due - 1, plain: true}, {file: small, compress: true, room: due},
+		{file: large, compress: true, room: 2 << 20},
+		{file: fifo, room: 1 << 30, want: "it is not a regular file"},
+		{file: small, room: 1 << 30, once: true, want: "it can be read only once"},
 	} {
 		cfg := &config.Config{File: c.file, MaxContent: 1 << 30, Compression: c.compress}
-		source, err := Again(cfg, &Content{Once: c.once}, func() int64 { return c.room })
+		source, err := Again(cfg, &Content{Once: c.once}, func(bytes int64) bool { return bytes <= c.room })
 		if c.want == "" {
 			digest, err2 := Look(cfg, &Content{})
-			if err != nil || err2 != nil || digest != source.Digest() {
-				t.Errorf("%s with %d: %v %v", c.file, c.room, err, err2)
+			if err != nil || err2 != nil || digest != source.Digest() || source.Plain != c.plain {
+				t.Errorf("%s with %d: %v %v, plain %v", c.file, c.room, err, err2, source.Plain)
 			}
 		} else if err == nil || !strings.HasSuffix(err.Error(), ": "+c.want) {
 			t.Errorf("%s with %d: %v, want %s", c.file, c.room, err, c.want)
 		}
+		source.Release()
+	}
+}
+
+func TestRoomIsAskedOnceOfAFileAndAsItComesOfAStream(t *testing.T) {
+	cfg := &config.Config{MaxContent: 1 << 30, Compression: true}
+	for _, c := range []struct{ hint, length, left int64 }{{300000, 300000, 0}, {0, 300000, 300000}, {100000, 300000, 300000 - 100000}} {
+		left, asked := int64(1<<30), 0
+		source, err := readAll(strings.NewReader(strings.Repeat("x", int(c.length))), c.hint, cfg, c.length, func(bytes int64) bool {
+			left, asked = left-bytes, asked+1
+			return true
+		})
+		if err != nil || int64(len(source.Bytes)) != c.length {
+			t.Fatal(len(source.Bytes), err)
+		}
+		source.Release()
+		if once := asked == 1; once != (c.hint == c.length) {
+			t.Errorf("%d of %d: asked %d times", c.hint, c.length, asked)
+		}
+	}
+	short := func(bytes int64) bool { return false }
+	if _, err := readAll(strings.NewReader("x"), 0, cfg, 1<<30, short); err != errNoMemory {
+		t.Error(err)
 	}
 }
 
@@ -136,6 +169,7 @@ func TestVariantsAreMadeQuicklyAndOnlyWhereTheyAreDue(t *testing.T) {
 		if got := built.Variants[Gzip].Body != nil && built.Variants[Brotli].Body != nil; got != c.want {
 			t.Errorf("%d bytes of %s: %v", c.size, c.name, got)
 		}
+		built.Release()
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -17,15 +15,18 @@ import (
 	"kcup/config"
 )
 
+// Room says whether there is memory for so many bytes more (K-104).
+type Room func(bytes int64) bool
+
 // Await loads unless a signal comes first; then there is neither content nor an error (K-13).
-func Await(cfg *config.Config, signals <-chan os.Signal, log *logrus.Logger) (*Content, error) {
+func Await(cfg *config.Config, room Room, signals <-chan os.Signal, log *logrus.Logger) (*Content, error) {
 	type result struct {
 		loaded *Content
 		err    error
 	}
 	done := make(chan result, 1)
 	go func() {
-		loaded, err := Load(cfg, log)
+		loaded, err := Load(cfg, room, log)
 		done <- result{loaded, err}
 	}()
 	select {
@@ -37,8 +38,8 @@ func Await(cfg *config.Config, signals <-chan os.Signal, log *logrus.Logger) (*C
 }
 
 // Load reads the content, and makes of it what is served.
-func Load(cfg *config.Config, log *logrus.Logger) (*Content, error) {
-	source, err := read(cfg, enoughOf(cfg))
+func Load(cfg *config.Config, room Room, log *logrus.Logger) (*Content, error) {
+	source, err := read(cfg, enoughOf(cfg), room)
 	if err != nil {
 		return nil, err
 	}
@@ -53,14 +54,18 @@ func enoughOf(cfg *config.Config) int64 {
 	return math.MaxInt64
 }
 
-// Make makes what is served of what was read. An error has a line for each finding (K-92).
+// Make makes what is served of what was read, and takes that over. An error has a line for each finding (K-92).
 func Make(source Source, cfg *config.Config, log *logrus.Logger) (*Content, error) {
 	if cfg.Preset != config.MTASTS {
-		return Build(source, cfg, time.Now()), nil
+		c := Build(source, cfg, time.Now())
+		if c.Plain {
+			log.Warnf("not compressed: %v", errNoMemory)
+		}
+		return c, nil
 	}
+	defer source.Release()
 	read := source.Digest()
 	served, err := publish(source.Bytes, cfg, log)
-	runtime.KeepAlive(source.Shared)
 	if err != nil {
 		return nil, err
 	}
@@ -70,19 +75,10 @@ func Make(source Source, cfg *config.Config, log *logrus.Logger) (*Content, erro
 	return c, nil
 }
 
-// Again reads the file once more, for a reload (K-101). was is what is served; room is how many bytes more of memory
-// can be had (K-104).
-func Again(cfg *config.Config, was *Content, room func() int64) (Source, error) {
+// Again reads the file once more, for a reload (K-101). was is what is served.
+func Again(cfg *config.Config, was *Content, room Room) (Source, error) {
 	return reread(cfg, was, func(from io.Reader, info fs.FileInfo) (Source, error) {
-		enough := enoughOf(cfg)
-		return readRegular(cfg.File, io.LimitReader(from, enough), info, cfg.MaxContent, func(size int64) bool {
-			size = min(size, enough)
-			if needed(size, cfg) <= room() {
-				return true
-			}
-			debug.FreeOSMemory() // of an earlier attempt, say
-			return needed(size, cfg) <= room()
-		})
+		return readRegular(cfg, from, info, enoughOf(cfg), room)
 	})
 }
 
@@ -94,7 +90,7 @@ func Look(cfg *config.Config, was *Content) (Digest, error) {
 }
 
 // reread reads a regular file, and neither one that was none at the start nor standard input.
-func reread[T any](cfg *config.Config, was *Content, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
+func reread[T interface{ Release() }](cfg *config.Config, was *Content, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
 	if was.Once {
 		return got, unreadable(cfg, errOnce)
 	}
@@ -104,27 +100,27 @@ func reread[T any](cfg *config.Config, was *Content, read func(io.Reader, fs.Fil
 	return got, err
 }
 
-// needed is what content takes, and what making its variants takes if it may have any. These are no larger than the
-// content; both compressors together were seen to take 2 MB for 2 kB, 11 MB for 100 kB and 19 MB for 1 MB.
-func needed(size int64, cfg *config.Config) int64 {
-	if cfg.Compression && size >= minCompressed && size <= maxCompressed {
-		return 12<<20 + 8*size
+// forVariants is what variants take, and what making them does, if content of this size may have any: 2 MB were seen for
+// 2 kB, 4 MB for 100 kB to 500 kB, and 6 MB for 1 MB.
+func forVariants(size int64, cfg *config.Config) int64 {
+	if mayHaveVariants(size, cfg) {
+		return 4<<20 + 3*size
 	}
-	return size
+	return 0
 }
 
 // read reads as at the start: once, whole, or until there is enough. It says what it was doing when it fails (K-11, K-12).
-func read(cfg *config.Config, enough int64) (Source, error) {
-	source, err := readWhole(cfg, enough)
+func read(cfg *config.Config, enough int64, room Room) (Source, error) {
+	source, err := readWhole(cfg, enough, room)
 	if err != nil {
 		err = unreadable(cfg, err)
 	}
 	return source, err
 }
 
-func readWhole(cfg *config.Config, enough int64) (Source, error) {
+func readWhole(cfg *config.Config, enough int64, room Room) (Source, error) {
 	if cfg.File == "" {
-		return within(cfg, func() (Source, error) { return readStream(os.Stdin, cfg.MaxContent, enough) })
+		return within(cfg, func() (Source, error) { return readStream(os.Stdin, cfg, enough, room) })
 	}
 	info, err := os.Stat(cfg.File)
 	if err != nil {
@@ -132,7 +128,7 @@ func readWhole(cfg *config.Config, enough int64) (Source, error) {
 	}
 	if info.IsDir() || info.Mode().IsRegular() {
 		return stable(cfg.File, func(from io.Reader, info fs.FileInfo) (Source, error) {
-			return readRegular(cfg.File, io.LimitReader(from, enough), info, cfg.MaxContent, func(int64) bool { return true })
+			return readRegular(cfg, from, info, enough, room)
 		})
 	}
 	// A FIFO that nobody writes to is waited for in its open already.
@@ -142,8 +138,14 @@ func readWhole(cfg *config.Config, enough int64) (Source, error) {
 			return Source{}, err
 		}
 		defer file.Close()
-		return readStream(file, cfg.MaxContent, enough)
+		return readStream(file, cfg, enough, room)
 	})
+}
+
+func readRegular(cfg *config.Config, from io.Reader, info fs.FileInfo, enough int64, room Room) (Source, error) {
+	source, err := readAll(from, info.Size(), cfg, enough, room)
+	source.Name, source.Modified = cfg.File, info.ModTime()
+	return source, err
 }
 
 // within gives up on a reader that may never come to its end. The reader is left behind: what follows is the end
@@ -189,6 +191,8 @@ func reason(err error) error {
 		return errors.New("permission denied")
 	case errors.Is(err, syscall.EISDIR):
 		return errDirectory
+	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
+		return errNoMemory
 	case errors.As(err, &number):
 		return number
 	}

@@ -12,6 +12,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"kcup/config"
 )
 
 var (
@@ -36,13 +38,14 @@ const (
 // readSize is how many bytes are read at once.
 const readSize = 64 << 10
 
-// stable reads a regular file until it did not change meanwhile.
-func stable[T any](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
+// stable reads a regular file until it did not change meanwhile. What was read in vain is released.
+func stable[T interface{ Release() }](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
 	for attempt := 0; ; attempt++ {
 		var steady bool
 		if got, steady, err = readOnce(name, read); err != nil || steady {
 			return got, err
 		}
+		got.Release()
 		if attempt == rereads {
 			return got, errChanging
 		}
@@ -51,7 +54,7 @@ func stable[T any](name string, read func(io.Reader, fs.FileInfo) (T, error)) (g
 }
 
 // readOnce reads no further than the end that there was: a file that grows could lead on for ever.
-func readOnce[T any](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, steady bool, err error) {
+func readOnce[T interface{ Release() }](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, steady bool, err error) {
 	file, before, err := openRegular(name)
 	if err != nil {
 		return got, false, err
@@ -66,6 +69,7 @@ func readOnce[T any](name string, read func(io.Reader, fs.FileInfo) (T, error)) 
 	}
 	after, err2 := file.Stat()
 	if err2 != nil {
+		got.Release()
 		return got, false, err2
 	}
 	if steady = isSame(before, after) && from.N > 0; !steady {
@@ -113,14 +117,7 @@ func isSame(before, after fs.FileInfo) bool {
 	return a.Size == b.Size && a.Mtim == b.Mtim && a.Ctim == b.Ctim
 }
 
-// readRegular asks room before it takes memory.
-func readRegular(name string, from io.Reader, info fs.FileInfo, most int64, room func(int64) bool) (Source, error) {
-	source, err := readAll(from, info.Size(), most, room)
-	source.Name, source.Modified = name, info.ModTime()
-	return source, err
-}
-
-func readStream(file *os.File, most, enough int64) (Source, error) {
+func readStream(file *os.File, cfg *config.Config, enough int64, room Room) (Source, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return Source{}, err
@@ -129,50 +126,57 @@ func readStream(file *os.File, most, enough int64) (Source, error) {
 	if info.Mode().IsRegular() {
 		size = info.Size()
 	}
-	return readAll(io.LimitReader(file, enough), size, most, func(int64) bool { return true })
+	return readAll(file, size, cfg, enough, room)
 }
 
-// readAll reads to the end. The size is a hint.
-func readAll(from io.Reader, size, most int64, room func(int64) bool) (Source, error) {
-	if size > most {
-		return Source{}, errTooLarge(most)
+// readAll reads to the end, or until there is enough. The size is a hint: for so many bytes room is asked before they are
+// read, for others when they have come.
+func readAll(from io.Reader, size int64, cfg *config.Config, enough int64, room Room) (source Source, err error) {
+	if size > cfg.MaxContent {
+		return source, errTooLarge(cfg.MaxContent)
+	}
+	size = min(size, enough)
+	plain := size > 0 && !room(size+forVariants(size, cfg))
+	if plain && (forVariants(size, cfg) == 0 || !room(size)) {
+		return source, errNoMemory
 	}
 	into, err := newFilling()
 	if err != nil {
-		return Source{}, err
+		return source, err
 	}
-	length, err := fill(into, from, size, most, room)
+	if err = fill(into, io.LimitReader(from, enough), size, cfg.MaxContent, room); err != nil {
+		into.abandon()
+		return source, err
+	}
+	shared, err := into.seal()
 	if err != nil {
-		return Source{}, errors.Join(err, into.Close())
+		return source, err
 	}
-	shared, err := seal(into, length)
-	if err != nil {
-		return Source{}, err
+	if length := into.length; length > size {
+		plain = mayHaveVariants(length, cfg) && !room(forVariants(length, cfg))
 	}
-	return Source{Bytes: shared.bytes, Shared: shared}, nil
+	return Source{Bytes: shared.bytes, Shared: shared, Plain: plain}, nil
 }
 
-func fill(into io.Writer, from io.Reader, size, most int64, room func(int64) bool) (length int64, err error) {
+func fill(into *filling, from io.Reader, size, most int64, room Room) error {
 	for buffer := make([]byte, readSize); ; {
-		if !room(max(size, length)) {
-			return 0, errNoMemory
-		}
 		n, err := from.Read(buffer)
-		if length += int64(n); length > most {
-			return 0, errTooLarge(most)
+		switch length := into.length + int64(n); {
+		case length > most:
+			return errTooLarge(most)
+		case length > size && n > 0 && !room(int64(n)):
+			return errNoMemory
 		}
-		if _, full := into.Write(buffer[:n]); errors.Is(full, syscall.ENOMEM) || errors.Is(full, syscall.ENOSPC) {
-			return 0, errNoMemory
-		} else if full != nil {
-			return 0, full
+		if _, full := into.Write(buffer[:n]); full != nil {
+			return full
 		}
 		switch {
-		case err == io.EOF && length == 0:
-			return 0, errEmpty
+		case err == io.EOF && into.length == 0:
+			return errEmpty
 		case err == io.EOF:
-			return length, nil
+			return nil
 		case err != nil:
-			return 0, err
+			return err
 		}
 	}
 }

@@ -3,7 +3,6 @@ package content
 import (
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/sirupsen/logrus"
 
@@ -30,11 +29,11 @@ func publish(policy []byte, cfg *config.Config, log *logrus.Logger) ([]byte, err
 
 // Answer is what to print for cfg.Question, and the exit status.
 func Answer(cfg *config.Config) (text string, status int, err error) {
-	source, err := read(cfg, enough)
+	source, err := read(cfg, enough, func(int64) bool { return true })
 	if err != nil {
 		return "", 0, err
 	}
-	defer runtime.KeepAlive(source.Shared)
+	defer source.Release()
 	if cfg.Question.Verb == "lint" {
 		text, status = lint(source.Bytes, cfg.Question.Format)
 		return text, status, nil

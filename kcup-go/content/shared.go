@@ -4,16 +4,13 @@
 package content
 
 import (
-	"errors"
-	"os"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Shared is a file in memory, and its bytes. They are there for as long as it is reachable: who holds on to a slice of
-// them holds on to it too, by runtime.KeepAlive where nothing else does.
+// Shared is a file in memory, and its bytes. They are there until release: whoever holds on to a slice of them holds a
+// reference to the Content, or is the only one who knows the Source.
 type Shared struct {
 	bytes []byte
 	fd    int
@@ -28,34 +25,54 @@ func (s *Shared) Offset(part []byte) (fd int, at int64, ok bool) {
 	return s.fd, at, at >= 0 && at < int64(len(s.bytes))
 }
 
-// newFilling is a file in memory that is to be written, so that what is read lies nowhere else.
-func newFilling() (*os.File, error) {
-	fd, err := unix.MemfdCreate("content", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, err
+// release gives the memory back. It writes to s, so that the race detector sees a reader that is not done.
+func (s *Shared) release() {
+	if s == nil {
+		return
 	}
-	return os.NewFile(uintptr(fd), "content"), nil
+	_ = unix.Munmap(s.bytes)
+	_ = unix.Close(s.fd)
+	s.bytes, s.fd = nil, -1
 }
 
-// seal closes file, of so many bytes and at least one, to changes: nobody can make any, not even through /proc.
-func seal(file *os.File, length int64) (*Shared, error) {
-	defer file.Close()
-	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
+// filling is a file in memory that is being written, so that what is read lies nowhere else.
+type filling struct {
+	fd     int
+	length int64
+}
+
+func newFilling() (*filling, error) {
+	fd, err := unix.MemfdCreate("content", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	return &filling{fd: fd}, err
+}
+
+// Write is for compressors.
+func (f *filling) Write(b []byte) (written int, err error) {
+	for written < len(b) {
+		n, err := unix.Write(f.fd, b[written:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return written, err
+		}
+		written, f.length = written+n, f.length+int64(n)
 	}
-	_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	return written, nil
+}
+
+func (f *filling) abandon() { _ = unix.Close(f.fd) }
+
+// seal closes the file, of at least one byte, to changes: nobody can make any, not even through /proc.
+func (f *filling) seal() (*Shared, error) {
+	_, err := unix.FcntlInt(uintptr(f.fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	var bytes []byte
 	if err == nil {
-		bytes, err = unix.Mmap(fd, 0, int(length), unix.PROT_READ, unix.MAP_SHARED)
+		bytes, err = unix.Mmap(f.fd, 0, int(f.length), unix.PROT_READ, unix.MAP_SHARED)
 	}
 	if err != nil {
-		return nil, errors.Join(err, unix.Close(fd))
+		f.abandon()
+		return nil, err
 	}
-	s := &Shared{bytes, fd}
-	runtime.AddCleanup(s, func(gone Shared) {
-		_ = unix.Munmap(gone.bytes)
-		_ = unix.Close(gone.fd)
-	}, *s)
-	return s, nil
+	return &Shared{bytes, f.fd}, nil
 }

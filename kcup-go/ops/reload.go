@@ -4,7 +4,6 @@ package ops
 
 import (
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -63,7 +62,6 @@ func (r *Reload) Run() {
 			r.manager.Reloading()
 			r.failure = "" // who asks is answered
 			r.load(r.read())
-			debug.FreeOSMemory()
 			r.manager.Ready()
 		case <-poll:
 			poll = time.After(r.poll())
@@ -77,11 +75,12 @@ func (r *Reload) poll() time.Duration {
 		digest, err := content.Look(r.cfg, r.server.Content())
 		return r.pause(r.settling.judge(sightOf(digest, err), r.loaded()))
 	}
-	defer debug.FreeOSMemory()
 	source, err := r.read()
 	verdict := r.settling.judge(sightOf(source.Digest(), err), r.loaded())
 	if verdict == settled {
 		r.load(source, err)
+	} else {
+		source.Release()
 	}
 	return r.pause(verdict)
 }
@@ -100,7 +99,7 @@ func (r *Reload) pause(v verdict) time.Duration {
 func (r *Reload) loaded() sight { return sight{digest: r.server.Content().Read} }
 
 func (r *Reload) read() (content.Source, error) {
-	return content.Again(r.cfg, r.server.Content(), r.server.Room)
+	return content.Again(r.cfg, r.server.Content(), r.server.MakeRoom)
 }
 
 // load makes content of what was read, unless that failed, and serves it.

@@ -70,6 +70,14 @@ func (m *memory) add(dir, limit, usage, prefix string) {
 		[2]string{prefix + "inactive_file", prefix + "active_file"}})
 }
 
+func (m memory) close() {
+	for _, group := range m {
+		for _, fd := range []int{group.limit, group.usage, group.stat} {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
 // least is the smallest limit, 0 for none.
 func (m memory) least() (least int64) {
 	for _, group := range m {

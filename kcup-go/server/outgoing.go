@@ -1,7 +1,6 @@
 package server
 
 import (
-	"runtime"
 	"syscall"
 
 	"kcup/content"
@@ -18,10 +17,10 @@ const sendfileFrom = 32 << 10
 type outgoing struct {
 	head    []byte
 	body    []byte
-	of      *content.Content
-	end     reason // after it, or that the connection stays
-	unsent  int    // bytes in the socket's queue when last looked at; unknown before the first look
-	stalled uint32 // tick since which the peer is known to have taken nothing
+	of      *content.Content // which it holds
+	end     reason           // after it, or that the connection stays
+	unsent  int              // bytes in the socket's queue when last looked at; unknown before the first look
+	stalled uint32           // tick since which the peer is known to have taken nothing
 }
 
 const unknown = -1
@@ -48,6 +47,9 @@ func (s *spare) takeOutgoing() *outgoing {
 }
 
 func (s *spare) giveOutgoing(out *outgoing) {
+	if out.of != nil {
+		out.of.Release()
+	}
 	if len(s.outgoing) < maxSpare {
 		*out = outgoing{head: out.head[:0]}
 		s.outgoing = append(s.outgoing, out)
@@ -72,7 +74,7 @@ func (s *spare) giveKept(k *kept) {
 
 // answer renders the answer to one request into the worker's buffer and sends it.
 func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (sent bool) {
-	c := w.content.Load()
+	c := w.current()
 	persists := g.Persists() && !g.Body
 	if w.draining && persists {
 		// What was sent before the drain is answered (K-18): only the last answer ends the connection.
@@ -101,7 +103,7 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 }
 
 func (w *worker) refuse(slot int32, status uint16) (sent bool) {
-	c, choice := w.content.Load(), respond.Choice{Status: status}
+	c, choice := w.current(), respond.Choice{Status: status}
 	body := choice.Body(c)
 	w.out = choice.AppendHead(w.out[:0], c, &w.clock, respond.Close)
 	w.record(slot, respond.Other, nil, status, len(body))
@@ -129,6 +131,7 @@ func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (
 		if n < len(w.out) {
 			out.head, n = append(out.head[:0], w.out[n:]...), len(w.out)
 		}
+		c.Acquire()
 		out.body, out.of = body[n-len(w.out):], c
 		w.slots[slot].out = out
 		w.enter(slot, writing)
@@ -147,7 +150,6 @@ func (w *worker) write(slot int32, c *content.Content, head, body []byte) (n int
 	} else {
 		n, err = writev(w.slots[slot].fd, &w.iov, head, body)
 	}
-	runtime.KeepAlive(c)
 	if err == 0 {
 		w.counters.Bytes += uint64(n)
 	}

@@ -20,7 +20,7 @@ func acquainted(t *testing.T, access *accesslog.Log) (w *worker, slot int32, oth
 	}
 	t.Cleanup(func() { unix.Close(pair[1]) })
 	s := &shared{}
-	s.content.Store(newPipeline().content)
+	s.content.Replace(newPipeline().content)
 	w = &worker{shared: s, phases: newPhases(), lines: access.Lines(), peers: []netip.Addr{{}}, in: make([]byte, guard.MaxHead+2+readSize)}
 	w.codec.init()
 	w.clock.Set(1767225600)
@@ -82,7 +82,7 @@ func TestReasonsOfTheEnd(t *testing.T) {
 		idleTimeout: func(w *worker, slot int32, other int) { w.now += 100; w.expire() },
 		writeTimeout: func(w *worker, slot int32, other int) {
 			w.out = make([]byte, 1<<22)
-			w.send(slot, w.content.Load(), nil, stays)
+			w.send(slot, w.current(), nil, stays)
 			for range 2 {
 				w.now += 100
 				w.expire()

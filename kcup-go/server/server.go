@@ -30,18 +30,15 @@ type Server struct {
 	patience time.Duration
 }
 
-// New binds. What it serves is complete; nothing has been accepted when it returns.
+// New binds. It takes c over, which is complete; nothing has been accepted when it returns.
 func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
-	threads := cfg.Threads
-	if threads == 0 {
-		threads = grantedCPUs()
-	}
+	threads := threads(cfg)
 	memory := openMemory()
 	around := readSurroundings(memory, cfg.Admin.IsValid())
 	envelope := newEnvelope(cfg.MaxConnections, threads, c.Size(), around)
 	envelope.apply(cfg.MaxConnections, threads, log)
 	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: max(envelope.kept/threads, 2*guard.MaxHead)}
-	s.content.Store(c)
+	s.content.Replace(c)
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
 	s.limits = [phaseCount]uint32{
 		idle: ticks(cfg.IdleTimeout) + 1, inHead: ticks(cfg.HeaderTimeout) + 1,
@@ -75,14 +72,14 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 // Greeting is the line of K-15.
 func (s *Server) Greeting() string { return fmt.Sprintf("kcup listening on %s\n", s.url) }
 
-// Content is what is served.
-func (s *Server) Content() *content.Content { return s.shared.content.Load() }
+// Content is what is served, for a look at what is no part of its bytes.
+func (s *Server) Content() *content.Content { return s.shared.content.Peek() }
 
-// Replace puts c in the place of the content, for every request from now on (K-100).
-func (s *Server) Replace(c *content.Content) { s.shared.content.Store(c) }
-
-// Room is how many bytes more the cgroup's memory limit leaves us (K-104); a very large number without one.
-func (s *Server) Room() int64 { return s.memory.room() }
+// Replace takes c over, and puts it in the place of the content for every request from now on (K-100).
+func (s *Server) Replace(c *content.Content) {
+	s.shared.content.Replace(c)
+	s.acceptor.tellAll(func(*mailbox) {}) // a worker that sleeps would hold what was there before
+}
 
 // Draining says whether the drain has begun.
 func (s *Server) Draining() bool { return s.acceptor.draining.Load() }

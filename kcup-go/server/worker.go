@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -25,7 +24,7 @@ const (
 
 // shared is what all workers have in common; nobody changes it but through its atomics.
 type shared struct {
-	content  atomic.Pointer[content.Content]
+	content  content.Current
 	path     string
 	limits   [phaseCount]uint32 // ticks after which a phase ends
 	stall    uint32             // ticks after which a peer that takes nothing is given up
@@ -48,6 +47,7 @@ type worker struct {
 	in       []byte
 	out      []byte
 	iov      [2]unix.Iovec
+	serving  *content.Content // which it holds
 	events   [256]unix.EpollEvent
 	again    []int32 // slots that get another turn although nothing new has happened
 	turning  []int32
@@ -175,6 +175,7 @@ func (w *worker) turn() {
 
 func (w *worker) readMail() {
 	clearWake(w.wakeFD)
+	w.current()
 	w.mailbox.Lock()
 	sockets, evict, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.drain
 	w.mailbox.sockets, w.mailbox.evict = w.mailbox.sockets[:0], 0
@@ -239,6 +240,21 @@ func (w *worker) meet(slot int32) (is bool) {
 	}
 	w.peers[slot], is = peerOf(w.slots[slot].fd)
 	return is
+}
+
+// current is the content for the next response.
+func (w *worker) current() *content.Content {
+	if w.content.Peek() != w.serving {
+		w.renew()
+	}
+	return w.serving
+}
+
+func (w *worker) renew() {
+	if w.serving != nil {
+		w.serving.Release()
+	}
+	w.serving = w.content.Get()
 }
 
 func (w *worker) enter(slot int32, to phase) { w.phases.enter(slot, to, w.now) }

@@ -1,0 +1,47 @@
+// Whether content fits into the memory limits (K-104). Sibling: kcup-rust/src/server/fits.rs
+
+package server
+
+import (
+	"runtime/debug"
+
+	"kcup/config"
+	"kcup/server/guard"
+)
+
+const (
+	// What must be left beside the content: some connections, and for each worker two heads and a response.
+	leastConnections = 64
+	leastOfWorker    = 2*guard.MaxHead + 32<<10
+	// What the process takes besides, from before it reads its content until it serves.
+	starting = 2 << 20
+)
+
+// HasRoom says, before there is a server, whether so many bytes more may be taken for content. It is asked until close.
+func HasRoom(cfg *config.Config) (has func(needed int64) bool, close func()) {
+	m, least := openMemory(), starting+least(threads(cfg))
+	return func(needed int64) bool { return m.has(needed + least) }, m.close
+}
+
+// MakeRoom says likewise, for a reload.
+func (s *Server) MakeRoom(needed int64) bool { return s.memory.has(needed + least(len(s.workers))) }
+
+// has looks twice, since what is garbage counts as used.
+func (m memory) has(needed int64) bool {
+	if m.room() >= needed {
+		return true
+	}
+	debug.FreeOSMemory()
+	return m.room() >= needed
+}
+
+func least(threads int) int64 {
+	return leastConnections*connectionCost + int64(threads)*leastOfWorker
+}
+
+func threads(cfg *config.Config) int {
+	if cfg.Threads == 0 {
+		return grantedCPUs()
+	}
+	return cfg.Threads
+}
