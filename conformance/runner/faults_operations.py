@@ -32,8 +32,8 @@ replacing(PAGE, "a reason of its own", 'reason="peer"', 'reason="client"')
 replacing(
     PAGE,
     "a whole number with a fraction",
-    "kcup_connections_accepted_total 16432",
-    "kcup_connections_accepted_total 16432.0",
+    "kcup_connections_accepted_total 16453",
+    "kcup_connections_accepted_total 16453.0",
 )
 replacing(PAGE, "an exponent", "process_resident_memory_bytes 26000000", "process_resident_memory_bytes 2.6e+07")
 replacing(PAGE, "seconds without decimals", "process_cpu_seconds_total 10000.09", "process_cpu_seconds_total 10000")
