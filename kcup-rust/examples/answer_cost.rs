@@ -21,6 +21,7 @@ fn main() {
         headers: Vec::new(),
         compression: Compression::Off,
         path: None,
+        plain: false,
     };
     let content = Arc::new(Content::new(Bytes::from_static(b"Hello"), UNIX_EPOCH, &settings));
     let mut codec = Codec::new(content, &Clock::new(Instant::now()));

@@ -33,7 +33,7 @@ fn run(options: Options) -> Result<(), String> {
 
 async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), String> {
     let mut stop = Stop::new().map_err(|error| format!("cannot take signals: {error}"))?;
-    let Some(content) = content::load_unless(stop.next(), &options).await? else {
+    let Some(content) = content::load_unless(stop.next(), &options, server::has_room(&options)).await? else {
         return Ok(());
     };
     let admin = options.admin.map(Admin::open).transpose()?;

@@ -44,6 +44,7 @@ fn a_request_allocates_nothing() {
         headers: Vec::new(),
         compression: Compression::Auto,
         path: None,
+        plain: false,
     };
     let content = Arc::new(Content::new(Bytes::from(vec![b'x'; 10240]), UNIX_EPOCH, &settings));
     let mut codec = Codec::new(content, &Clock::new(Instant::now()));

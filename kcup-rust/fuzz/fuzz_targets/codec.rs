@@ -25,6 +25,7 @@ fn codec() -> Codec {
         headers: Vec::new(),
         compression: Compression::Auto,
         path: None,
+        plain: false,
     };
     let content = Content::new(Bytes::from("kcup ".repeat(400)), UNIX_EPOCH, &settings);
     Codec::new(Arc::new(content), &Clock::new(Instant::now()))

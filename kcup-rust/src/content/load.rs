@@ -4,7 +4,7 @@ mod file;
 
 use std::fs::File;
 use std::future::Future;
-use std::io::{self, Read};
+use std::io::{self, Read, Take};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -27,30 +27,36 @@ pub struct Source {
     modified: SystemTime,
     /// Whether it can be read only once: it is not of a regular file that was named.
     once: bool,
+    /// Whether there is no room to make variants.
+    plain: bool,
 }
 
+/// Says whether there is memory for so many bytes more (K-104).
+pub type Room<'a> = &'a dyn Fn(u64) -> bool;
+
 impl Source {
-    fn new(bytes: Shared, modified: Option<SystemTime>) -> Result<Source, String> {
+    fn new((bytes, plain): (Shared, bool), modified: Option<SystemTime>) -> Result<Source, String> {
         if bytes.is_empty() {
             return Err(EMPTY.into());
         }
         let now = SystemTime::now();
         let (time, once) = (modified.map_or(now, |modified| modified.min(now)), modified.is_none());
-        Ok(Source { digest: digest(&bytes), bytes, modified: time, once })
+        Ok(Source { digest: digest(&bytes), bytes, modified: time, once, plain })
     }
 }
 
 const EMPTY: &str = "it is empty";
-const NO_MEMORY: &str = "there is not enough memory for it";
+pub(super) const NO_MEMORY: &str = "there is not enough memory for it";
 
 /// Loads; nothing when `stop` is ready first (K-13).
 pub async fn load_unless(
     stop: impl Future<Output = ()>,
     options: &Arc<Options>,
+    room: impl Fn(u64) -> bool + Send + 'static,
 ) -> Result<Option<Content>, String> {
     let options = options.clone();
     tokio::select! {
-        loaded = apart(move || load(&options)) => loaded.map(Some),
+        loaded = apart(move || load(&options, &room)) => loaded.map(Some),
         () = stop => Ok(None),
     }
 }
@@ -74,8 +80,8 @@ pub async fn apart<T: Send + 'static>(
 /// Reads the content, and makes of it what is served. Blocks as `read` does.
 ///
 /// An error is the line, or are the lines, of K-11, K-12 or K-92 without `kcup: ` before them.
-pub fn load(options: &Options) -> Result<Content, String> {
-    make(read(options, enough(options))?, options)
+pub fn load(options: &Options, room: Room) -> Result<Content, String> {
+    make(read(options, enough(options), room)?, options)
 }
 
 /// How many bytes of the file are looked at: of a policy that is too long no more than shows that it is.
@@ -88,8 +94,8 @@ fn enough(options: &Options) -> u64 {
 
 /// Makes what is served of what was read. An error has a line for each finding (K-92).
 pub fn make(source: Source, options: &Options) -> Result<Content, String> {
-    let Source { bytes, digest, modified, once } = source;
-    let settings = Settings::from(options);
+    let Source { bytes, digest, modified, once, plain } = source;
+    let settings = Settings { plain, ..Settings::from(options) };
     let content = match options.preset {
         None => Content::with_digest(bytes, digest, modified, &settings),
         Some(Preset::MtaSts) => Content::new(policy::publish(&bytes, &origin(options))?, modified, &settings),
@@ -101,27 +107,36 @@ pub fn make(source: Source, options: &Options) -> Result<Content, String> {
 /// `stdin_read_timeout` where the source is not a regular file.
 ///
 /// An error is K-11's or K-12's line without `kcup: ` before it.
-pub(super) fn read(options: &Options, enough: u64) -> Result<Source, String> {
-    read_whole(options, enough).map_err(|reason| unreadable(options, &reason))
+pub(super) fn read(options: &Options, enough: u64, room: Room) -> Result<Source, String> {
+    read_whole(options, enough, room).map_err(|reason| unreadable(options, &reason))
 }
 
-fn read_whole(options: &Options, enough: u64) -> Result<Source, String> {
+fn read_whole(options: &Options, enough: u64, room: Room) -> Result<Source, String> {
     let Some(path) = &options.file else {
         let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(|error| worded(&error))?;
-        return Source::new(file::stream(&File::from(stdin), options, enough)?, None);
+        return Source::new(file::stream(&File::from(stdin), options, enough, room)?, None);
     };
     let metadata = path.metadata().map_err(|error| worded(&error))?;
     if metadata.is_dir() || metadata.is_file() {
-        return regular(path, options, enough, u64::MAX);
+        return regular(path, options, enough, room);
     }
     let fifo = file::open(path).map_err(|error| worded(&error))?;
-    Source::new(file::stream(&fifo, options, enough)?, None)
+    Source::new(file::stream(&fifo, options, enough, room)?, None)
+}
+
+/// What the file takes, and what its variants do besides, as far as is known before it is read.
+pub fn needs(options: &Options) -> (u64, u64) {
+    let metadata = options.file.as_ref().and_then(|path| path.metadata().ok());
+    let size = metadata.map_or(0, |metadata| metadata.len()).min(enough(options));
+    // Files of /proc say 0.
+    (size.max(file::BUFFER as u64), for_variants(size, options))
 }
 
 /// Reads the file once more, for a reload (K-101). `once` is whether that is in vain; `room` is how many bytes of memory
 /// can be had (K-104).
 pub fn again(options: &Options, once: bool, room: u64) -> Result<Source, String> {
-    let source = named(options, once).and_then(|path| regular(path, options, enough(options), room));
+    let has_room = |bytes| bytes <= room;
+    let source = named(options, once).and_then(|path| regular(path, options, enough(options), &has_room));
     source.map_err(|reason| unreadable(options, &reason))
 }
 
@@ -140,28 +155,18 @@ fn named(options: &Options, once: bool) -> Result<&Path, String> {
     options.file.as_deref().filter(|_| !once).ok_or_else(|| "it can be read only once".into())
 }
 
-fn regular(path: &Path, options: &Options, enough: u64, room: u64) -> Result<Source, String> {
-    let (bytes, modified) = file::steady(path, |file, size| {
-        let has_room = |bytes: u64| {
-            if needed(bytes.min(enough), options) <= room {
-                Ok(())
-            } else {
-                Err(NO_MEMORY.into())
-            }
-        };
-        file::read_all(file.take(enough), size, options.max_content_bytes, has_room)
-    })?;
+fn regular(path: &Path, options: &Options, enough: u64, room: Room) -> Result<Source, String> {
+    let read = |file: &mut Take<File>, size| file::read_all(file, size, options, enough, room, || Ok(()));
+    let (bytes, modified) = file::steady(path, read)?;
     Source::new(bytes, Some(modified))
 }
 
-/// What content takes, and what making its variants takes if it may have any. These are no larger than the content; both
-/// compressors together were seen to take 2 MB, and 4 times what they compress.
-fn needed(bytes: u64, options: &Options) -> u64 {
-    let may_have_variants =
-        options.compression == Compression::Auto && COMPRESSED.contains(&(bytes as usize));
-    match may_have_variants {
-        true => (2 << 20) + (1 + 2 + 4) * bytes,
-        false => bytes,
+/// What variants take, and what making them does, if content of this size may have any: both compressors together were
+/// seen to take 2 MB, and 4 times what they compress.
+fn for_variants(bytes: u64, options: &Options) -> u64 {
+    match options.compression == Compression::Auto && COMPRESSED.contains(&(bytes as usize)) {
+        true => (2 << 20) + (2 + 4) * bytes,
+        false => 0,
     }
 }
 

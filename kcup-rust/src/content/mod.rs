@@ -13,14 +13,13 @@ mod shared;
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue, VARY};
 use sha2::Sha256;
 
 use crate::config::{Compression, Options};
 use render::Common;
 
-pub use load::{again, apart, load, load_unless, look, make, Source};
+pub use load::{again, apart, load, load_unless, look, make, needs, Source};
 pub use render::Block;
 pub use shared::{Filling, Shared};
 
@@ -39,6 +38,8 @@ pub struct Settings {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub compression: Compression,
     pub path: Option<String>,
+    /// Whether there is no room to make variants.
+    pub plain: bool,
 }
 
 impl From<&Options> for Settings {
@@ -50,6 +51,7 @@ impl From<&Options> for Settings {
             headers: options.headers.clone(),
             compression: options.compression,
             path: options.path.clone(),
+            plain: false,
         }
     }
 }
@@ -109,21 +111,24 @@ impl Content {
             visible(media_type::media_type(settings.file_name.as_deref(), utf8))
         };
         let content_type = settings.content_type.clone().unwrap_or_else(media_type);
-        let has_variants = settings.compression == Compression::Auto
+        let due = settings.compression == Compression::Auto
             && COMPRESSED.contains(&bytes.len())
             && content_type.to_str().is_ok_and(media_type::is_textual);
+        let variants = (due && !settings.plain).then(|| compress::variants(&bytes).ok()).flatten();
+        if due && variants.is_none() {
+            log::warn!("not compressed: {}", load::NO_MEMORY);
+        }
         let common = Common {
             content_type: content_type.as_bytes().to_vec(),
             modified: seconds(last_modified),
-            vary_and_headers: vary_and_headers(has_variants, &settings.headers),
+            vary_and_headers: vary_and_headers(variants.is_some(), &settings.headers),
         };
         let digits: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-        let variant = |coding: &str, body: Vec<u8>| {
+        let variant = |coding: &str, body: Shared| {
             let tag = format!("W/\"{digits}-{coding}\"");
-            Representation::new(Bytes::from(body).into(), Some(coding), tag, &common)
+            Representation::new(body, Some(coding), tag, &common)
         };
-        let br = has_variants.then(|| variant("br", compress::brotli(&bytes)));
-        let gzip = has_variants.then(|| variant("gzip", compress::gzip(&bytes)));
+        let (br, gzip) = variants.map(|[br, gzip]| (variant("br", br), variant("gzip", gzip))).unzip();
         let tag = format!("\"{digits}\"");
         Content {
             part: Part { start: common.part_start(), rest: common.part_rest(&tag) },

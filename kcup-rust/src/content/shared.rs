@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
@@ -16,13 +16,19 @@ use rustix::fs::{fcntl_add_seals, memfd_create, MemfdFlags, SealFlags};
 pub struct Shared {
     bytes: Bytes,
     file: Option<Arc<File>>,
+    /// Where they begin in it.
+    start: usize,
 }
 
 impl Shared {
     /// Where `part`, a slice of these bytes, begins in the file.
     pub fn offset(&self, part: &[u8]) -> Option<(BorrowedFd<'_>, u64)> {
-        let offset = part.as_ptr() as usize - self.bytes.as_ptr() as usize;
+        let offset = self.start + part.as_ptr() as usize - self.bytes.as_ptr() as usize;
         self.file.as_ref().map(|file| (file.as_fd(), offset as u64))
+    }
+
+    pub fn part(&self, range: Range<usize>) -> Shared {
+        Shared { start: self.start + range.start, bytes: self.bytes.slice(range), file: self.file.clone() }
     }
 }
 
@@ -37,7 +43,7 @@ impl Deref for Shared {
 /// These bytes are copied when they are sent.
 impl From<Bytes> for Shared {
     fn from(bytes: Bytes) -> Shared {
-        Shared { bytes, file: None }
+        Shared { bytes, ..Shared::default() }
     }
 }
 
@@ -53,11 +59,6 @@ impl Filling {
         Ok(Filling { file: file.into(), length: 0 })
     }
 
-    pub fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.length += bytes.len() as u64;
-        self.file.write_all(bytes)
-    }
-
     /// Nobody can change or shorten the file from here on, not even through /proc.
     pub fn seal(self) -> io::Result<Shared> {
         // Nothing cannot be mapped.
@@ -68,6 +69,18 @@ impl Filling {
         fcntl_add_seals(&self.file, seals)?;
         // SAFETY: sealed, the file cannot change under the mapping.
         let map = unsafe { Mmap::map(&self.file) }?;
-        Ok(Shared { bytes: Bytes::from_owner(map), file: Some(Arc::new(self.file)) })
+        Ok(Shared { bytes: Bytes::from_owner(map), file: Some(Arc::new(self.file)), start: 0 })
+    }
+}
+
+impl Write for Filling {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.length += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -1,4 +1,7 @@
+use std::io::Write;
 use std::time::Duration;
+
+use bytes::Bytes;
 
 use super::*;
 
@@ -8,6 +11,7 @@ fn settings() -> Settings {
         content_type: None,
         headers: Vec::new(),
         compression: Compression::Auto,
+        plain: false,
         path: None,
     }
 }
@@ -112,8 +116,8 @@ fn shared_bytes_are_those_of_a_file_that_nobody_can_change() {
     use std::os::unix::fs::FileExt;
 
     let mut filling = Filling::new().unwrap();
-    filling.add(b"01234").unwrap();
-    filling.add(b"56789").unwrap();
+    filling.write_all(b"01234").unwrap();
+    filling.write_all(b"56789").unwrap();
     let shared = filling.seal().unwrap();
     let (file, offset) = shared.offset(&shared[3..7]).unwrap();
     let file = std::fs::File::from(file.try_clone_to_owned().unwrap());

@@ -91,7 +91,13 @@ impl Reload {
     }
 
     async fn read(&self, server: &Server) -> Result<Source, String> {
-        let (options, once, room) = (self.options.clone(), server.view().content().once, server.room());
+        let (options, once) = (self.options.clone(), server.view().content().once);
+        let (content, variants) = content::needs(&options);
+        let room = match server.make_room(content + variants).await {
+            true => content + variants,
+            false if variants > 0 && server.make_room(content).await => content,
+            false => 0,
+        };
         content::apart(move || content::again(&options, once, room)).await
     }
 

@@ -24,6 +24,7 @@ fn settings() -> Settings {
         headers: Vec::new(),
         compression: Compression::Auto,
         path: None,
+        plain: false,
     }
 }
 

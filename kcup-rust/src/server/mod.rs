@@ -9,6 +9,7 @@ pub mod codec;
 mod connection;
 pub mod counters;
 mod envelope;
+mod fits;
 pub mod guard;
 mod listen;
 mod outgoing;
@@ -42,6 +43,7 @@ use crate::config::Options;
 use crate::content::Content;
 use crate::ops::access_log::AccessLog;
 
+pub use fits::has_room;
 pub use listen::{reason, Listener};
 pub use passed::passed;
 
@@ -173,9 +175,9 @@ impl Server {
         self.acceptor.wake_all();
     }
 
-    /// How many bytes more the memory limits allow, as far as is known.
-    pub fn room(&self) -> u64 {
-        self.memory.room()
+    /// Whether so many bytes more may be taken for content, for a reload.
+    pub async fn make_room(&self, needed: u64) -> bool {
+        self.memory.room() >= needed + fits::least(self.view.counters.len())
     }
 
     /// Serves until `stop` is ready.

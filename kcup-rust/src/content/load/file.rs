@@ -1,7 +1,7 @@
 //! Reading one file, or a stream; a part of load.rs.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read, Take};
+use std::io::{self, ErrorKind, Read, Take, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
@@ -13,11 +13,11 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::super::{Digest, Filling, Shared};
-use super::worded;
+use super::{for_variants, worded, Room, NO_MEMORY};
 use crate::config::Options;
 
 /// How many bytes are read at once.
-const BUFFER: usize = 64 << 10;
+pub const BUFFER: usize = 64 << 10;
 
 /// A file that changes while it is read is read again so often, and so much later (K-103).
 const REREADS: usize = 10;
@@ -68,35 +68,55 @@ fn written(metadata: &Metadata) -> [i64; 5] {
 }
 
 /// Reads what is no regular file, or was opened by somebody else.
-pub fn stream(from: &File, options: &Options, enough: u64) -> Result<Shared, String> {
+pub fn stream(from: &File, options: &Options, enough: u64, room: Room) -> Result<(Shared, bool), String> {
     let metadata = from.metadata().map_err(|error| worded(&error))?;
     let size = if metadata.is_file() { metadata.len() } else { 0 };
     let started = Instant::now();
-    let wait = |_| wait(from, started, options.stdin_read_timeout);
-    read_all(from.take(enough), size, options.max_content_bytes, wait)
+    read_all(from, size, options, enough, room, || wait(from, started, options.stdin_read_timeout))
 }
 
-/// Reads to the end, but no more than `most` bytes. The size is a hint, since files of /proc say 0. `check` is asked before
-/// each read, with how many bytes there will be at least.
+/// Reads to the end, or until there is `enough`; and says whether there is no room for variants. The size is a hint, since
+/// files of /proc say 0: for so many bytes `room` is asked before they are read, for others when they have come. `wait` is
+/// called before each read.
 pub fn read_all(
     from: impl Read,
     size: u64,
-    most: u64,
-    check: impl Fn(u64) -> Result<(), String>,
-) -> Result<Shared, String> {
+    options: &Options,
+    enough: u64,
+    room: Room,
+    wait: impl Fn() -> Result<(), String>,
+) -> Result<(Shared, bool), String> {
+    let most = options.max_content_bytes;
+    judge_size(size, most)?;
+    let size = size.min(enough);
+    let variants = for_variants(size, options);
+    let mut plain = size > 0 && !room(size + variants);
+    if plain && (variants == 0 || !room(size)) {
+        return Err(NO_MEMORY.into());
+    }
     let mut filling = Filling::new().map_err(|error| worded(&error))?;
-    each(from, size, most, check, |bytes| filling.add(bytes))?;
-    filling.seal().map_err(|error| worded(&error))
+    each(from.take(enough), most, wait, |bytes| {
+        let length = filling.length + bytes.len() as u64;
+        match length > size && !room(bytes.len() as u64) {
+            true => Err(io::ErrorKind::OutOfMemory.into()),
+            false => filling.write_all(bytes),
+        }
+    })?;
+    if filling.length > size {
+        let variants = for_variants(filling.length, options);
+        plain = variants > 0 && !room(variants);
+    }
+    Ok((filling.seal().map_err(|error| worded(&error))?, plain))
 }
 
 /// The digest of what `read_all` would read, unless that is nothing.
 pub fn digest(from: impl Read, size: u64, most: u64) -> Result<Option<Digest>, String> {
+    judge_size(size, most)?;
     let mut hash = Sha256::new();
     let length = each(
         from,
-        size,
         most,
-        |_| Ok(()),
+        || Ok(()),
         |bytes| {
             hash.update(bytes);
             Ok(())
@@ -105,24 +125,28 @@ pub fn digest(from: impl Read, size: u64, most: u64) -> Result<Option<Digest>, S
     Ok((length > 0).then(|| hash.finalize().into()))
 }
 
+fn judge_size(size: u64, most: u64) -> Result<(), String> {
+    match size > most {
+        true => Err(format!("it is larger than {most} bytes (raise --max-content-bytes)")),
+        false => Ok(()),
+    }
+}
+
 fn each(
     mut from: impl Read,
-    size: u64,
     most: u64,
-    check: impl Fn(u64) -> Result<(), String>,
+    wait: impl Fn() -> Result<(), String>,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<u64, String> {
     let mut buffer = vec![0; BUFFER];
     let mut length = 0;
     loop {
-        if size.max(length) > most {
-            return Err(format!("it is larger than {most} bytes (raise --max-content-bytes)"));
-        }
-        check(size.max(length))?;
+        wait()?;
         match from.read(&mut buffer) {
             Ok(0) => return Ok(length),
             Ok(read) => {
                 length += read as u64;
+                judge_size(length, most)?;
                 take(&buffer[..read]).map_err(|error| worded(&error))?;
             }
             Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => (),

@@ -10,6 +10,10 @@ fn options(args: &[&str]) -> Options {
     crate::config::tests::options(&[], args)
 }
 
+fn always(_: u64) -> bool {
+    true
+}
+
 /// A directory of the test's own, gone when dropped.
 struct Scratch(PathBuf);
 
@@ -45,7 +49,7 @@ fn a_file_is_read_whole_with_its_time() {
     fs::write(&path, &bytes).unwrap();
     let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
     File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
-    let content = load(&options(&["-f", &path])).unwrap();
+    let content = load(&options(&["-f", &path]), &always).unwrap();
     assert!(content.identity.body[..] == bytes);
     assert_eq!(content.modified, 1_000_000);
 }
@@ -57,12 +61,12 @@ fn a_time_to_come_is_the_time_of_loading() {
     fs::write(&path, "x").unwrap();
     let then = SystemTime::now() + Duration::from_secs(1000);
     File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
-    assert!(read(&options(&["-f", &path]), u64::MAX).unwrap().modified <= SystemTime::now());
+    assert!(read(&options(&["-f", &path]), u64::MAX, &always).unwrap().modified <= SystemTime::now());
 }
 
 #[test]
 fn files_that_say_nothing_of_their_size_are_read_too() {
-    let source = read(&options(&["-f", "/proc/self/status"]), u64::MAX).unwrap();
+    let source = read(&options(&["-f", "/proc/self/status"]), u64::MAX, &always).unwrap();
     assert!(source.bytes.starts_with(b"Name:") && !source.once);
 }
 
@@ -71,7 +75,7 @@ fn what_cannot_be_read_is_worded_as_promised() {
     let scratch = Scratch::new("worded");
     let path = scratch.path("x\ny");
     let escaped = scratch.path("x\\ny");
-    let of = |args: &[&str]| load(&options(args)).unwrap_err();
+    let of = |args: &[&str]| load(&options(args), &always).unwrap_err();
     let says = |path: &str, why: &str| format!("cannot read content from \"{path}\": {why}");
     assert_eq!(of(&["-f", &path]), says(&escaped, "no such file"));
     let directory = scratch.path("");
@@ -83,7 +87,7 @@ fn what_cannot_be_read_is_worded_as_promised() {
     fs::write(&path, "12345").unwrap();
     let why = "it is larger than 4 bytes (raise --max-content-bytes)";
     assert_eq!(of(&["-f", &path, "--max-content-bytes=4"]), says(&escaped, why));
-    assert!(load(&options(&["-f", &path, "--max-content-bytes=5"])).is_ok());
+    assert!(load(&options(&["-f", &path, "--max-content-bytes=5"]), &always).is_ok());
     assert_eq!(of(&["-f", "/dev/zero", "--max-content-bytes=4"]), says("/dev/zero", why));
     let below = format!("{path}/z");
     assert_eq!(of(&["-f", &below]), says(&format!("{escaped}/z"), "no such file"));
@@ -95,7 +99,7 @@ fn a_fifo_is_read_to_its_end_however_late_its_writer_comes() {
     let path = scratch.fifo();
     let reader = std::thread::spawn({
         let options = options(&["-f", &path]);
-        move || load(&options)
+        move || load(&options, &always)
     });
     let mut writer = File::options().write(true).open(&path).unwrap();
     let bytes = vec![7; 200_000];
@@ -117,7 +121,7 @@ fn a_fifo_without_an_end_is_given_up_in_time() {
             held.write_all(b"some").unwrap();
         }
         let started = Instant::now();
-        let fault = load(&options).unwrap_err();
+        let fault = load(&options, &always).unwrap_err();
         assert!(fault.ends_with(why), "{fault}");
         assert!((1000..2000).contains(&started.elapsed().as_millis()));
     }
@@ -158,16 +162,38 @@ fn a_look_sees_what_a_read_would() {
 }
 
 #[test]
-fn what_there_is_no_room_for_is_not_read() {
+fn what_there_is_no_room_for_is_not_read_or_not_made() {
     let scratch = Scratch::new("room");
     let path = scratch.path("x");
     fs::write(&path, vec![b'x'; 100_000]).unwrap();
     let short = format!("cannot read content from \"{path}\": there is not enough memory for it");
-    for (compression, least) in [("off", 100_000), ("auto", 2_797_152)] {
+    for (compression, variants) in [("off", 0), ("auto", 2_697_152)] {
         let options = options(&["-f", &path, "--compression", compression]);
-        assert_eq!(again(&options, false, least - 1).unwrap_err(), short);
-        assert!(again(&options, false, least).is_ok());
+        assert_eq!(needs(&options), (100_000, variants));
+        assert_eq!(again(&options, false, 99_999).unwrap_err(), short);
+        for room in [100_000, 100_000 + variants - 1, 100_000 + variants] {
+            let source = again(&options, false, room.max(100_000)).unwrap();
+            assert_eq!(source.plain, room.max(100_000) < 100_000 + variants);
+            let is_plain = source.plain || compression == "off";
+            assert_eq!(make(source, &options).unwrap().gzip.is_none(), is_plain);
+        }
     }
+}
+
+#[test]
+fn room_is_asked_once_of_a_file_and_as_it_comes_of_a_stream() {
+    let (options, bytes) = (options(&[]), vec![b'x'; 300_000]);
+    for (hint, once) in [(300_000, true), (0, false), (100_000, false)] {
+        let asked = std::cell::RefCell::new(Vec::new());
+        let room = |bytes| {
+            asked.borrow_mut().push(bytes);
+            true
+        };
+        let (read, plain) = file::read_all(&bytes[..], hint, &options, u64::MAX, &room, || Ok(())).unwrap();
+        assert_eq!((read.len(), plain, asked.borrow().len() == 1), (300_000, false, once), "{asked:?}");
+    }
+    let short = file::read_all(&b"x"[..], 0, &options, u64::MAX, &|_| false, || Ok(()));
+    assert_eq!(short.unwrap_err(), NO_MEMORY);
 }
 
 #[test]
@@ -191,10 +217,12 @@ fn a_file_that_changes_while_it_is_read_is_read_again() {
     let changing = "it keeps changing while it is read";
     assert_eq!(read_beside(20), (Err(changing.into()), 11));
     // One that grows ahead of its reader comes to an end.
-    let grow = |_| {
+    let grow = || {
         let file = File::options().append(true).open(&path).unwrap();
         (&file).write_all(b"growing").map_err(|error| error.to_string())
     };
-    let grown = file::steady(path.as_ref(), |from, size| file::read_all(from, size, u64::MAX, grow));
+    let options = options(&["-f", &path]);
+    let read = |from: &mut Take<File>, size| file::read_all(from, size, &options, u64::MAX, &always, grow);
+    let grown = file::steady(path.as_ref(), read);
     assert_eq!(grown.unwrap_err(), changing);
 }

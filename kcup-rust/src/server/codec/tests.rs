@@ -14,6 +14,7 @@ fn content(bytes: Bytes) -> Arc<Content> {
         headers: Vec::new(),
         compression: Compression::Auto,
         path: None,
+        plain: false,
     };
     Arc::new(Content::new(bytes, UNIX_EPOCH, &settings))
 }
