@@ -59,7 +59,7 @@ impl Admin {
 
     /// Answers from now on, until the runtime ends. Call it inside a tokio runtime.
     pub fn start(self, view: View, reloads: Arc<Reloads>) -> Result<(), String> {
-        let Listener { socket, name } = self.listener;
+        let Listener { socket, name, .. } = self.listener;
         let listener = TcpListener::from_std(socket.into())
             .map_err(|error| format!("cannot watch the admin listener: {error}"))?;
         log::info!("admin listening on {name}");

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 use mio::Waker;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::net::{accept_with, acceptfrom_with, SocketFlags};
+use socket2::SockRef;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
+use super::listen::{outfit, Listener};
 use super::status::{Room, Status};
 use super::worker::{Arrival, Mail};
 use crate::ops::access_log::Peer;
@@ -43,6 +45,7 @@ impl Post {
 
 pub struct Acceptor {
     listener: AsyncFd<OwnedFd>,
+    unix: bool,
     posts: Vec<Post>,
     room: Arc<Room>,
     max_connections: usize,
@@ -54,15 +57,16 @@ pub struct Acceptor {
 impl Acceptor {
     /// Call it inside a tokio runtime.
     pub fn new(
-        listener: OwnedFd,
+        listener: Listener,
         posts: Vec<Post>,
         room: Arc<Room>,
         max_connections: usize,
         named: bool,
     ) -> io::Result<Acceptor> {
+        let Listener { socket, unix, .. } = listener;
         // SAFETY: an `OwnedFd` keeps its descriptor, the same one, until it is dropped.
-        let listener = unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }?;
-        Ok(Acceptor { listener, posts, room, max_connections, named, complained: Cell::new(None) })
+        let listener = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) }?;
+        Ok(Acceptor { listener, unix, posts, room, max_connections, named, complained: Cell::new(None) })
     }
 
     /// Accepts for ever. Dropping the future between two connections loses none.
@@ -140,6 +144,15 @@ impl Acceptor {
     }
 
     fn accept(&self) -> io::Result<Arrival> {
+        let arrival = self.take()?;
+        if self.unix {
+            // A failure leaves the kernel's own, larger ones.
+            let _ = outfit(SockRef::from(&arrival.socket));
+        }
+        Ok(arrival)
+    }
+
+    fn take(&self) -> io::Result<Arrival> {
         let (listener, flags) = (self.listener.get_ref(), SocketFlags::NONBLOCK | SocketFlags::CLOEXEC);
         if !self.named {
             return Ok(Arrival { socket: accept_with(listener, flags)?, peer: None });

@@ -8,11 +8,16 @@ use std::path::{Component, Path};
 /// Larger than any of these files, which are read with one call.
 const LONGEST_FILE: usize = 16384;
 
+/// Version 1 writes "no limit" as a number near the largest, version 2 as a word.
+const UNLIMITED: u64 = 1 << 60;
+
 /// The names of a cgroup's files, and of what of its usage the kernel takes back when memory is short.
 struct Version {
     limit: &'static str,
     usage: &'static str,
     reclaimable: [&'static str; 2],
+    /// Of socket buffers, where those are counted apart.
+    sockets: Option<&'static str>,
 }
 
 // Without "total_" these would be of this cgroup alone, and the usage is that of those below it too.
@@ -20,13 +25,22 @@ const V1: Version = Version {
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
     reclaimable: ["total_inactive_file", "total_active_file"],
+    sockets: Some("memory.kmem.tcp.limit_in_bytes"),
 };
-const V2: Version =
-    Version { limit: "memory.max", usage: "memory.current", reclaimable: ["inactive_file", "active_file"] };
+const V2: Version = Version {
+    limit: "memory.max",
+    usage: "memory.current",
+    reclaimable: ["inactive_file", "active_file"],
+    sockets: None,
+};
 
 /// The cgroups that limit our memory.
 #[derive(Debug, Default)]
-pub struct Memory(Vec<Group>);
+pub struct Memory {
+    groups: Vec<Group>,
+    /// Version 1's limit on socket buffers, in bytes.
+    pub sockets: Option<u64>,
+}
 
 /// A cgroup with a limit. Its files are held open, since the sandbox lets nothing be opened later.
 #[derive(Debug)]
@@ -34,6 +48,8 @@ struct Group {
     limit: File,
     usage: Option<File>,
     stat: Option<File>,
+    /// Whether socket buffers count.
+    charged: bool,
     reclaimable: [&'static str; 2],
 }
 
@@ -47,26 +63,45 @@ impl Memory {
     /// root is there.
     fn find(root: &Path, membership: &Path) -> io::Result<Memory> {
         let membership = fs::read_to_string(membership)?;
-        let groups = membership.lines().flat_map(|line| {
+        let mut memory = Memory::default();
+        for line in membership.lines() {
             let mut parts = line.splitn(3, ':').skip(1);
             let (controllers, path) = (parts.next().unwrap_or(""), Path::new(parts.next().unwrap_or("")));
             match controllers.split(',').any(|name| name == "memory") {
-                true => limited(&root.join("memory"), path, &V1),
-                false if controllers.is_empty() => limited(root, path, &V2),
-                false => Vec::new(),
+                true => memory.add(&root.join("memory"), path, &V1),
+                false if controllers.is_empty() => memory.add(root, path, &V2),
+                false => (),
             }
-        });
-        Ok(Memory(groups.collect()))
+        }
+        Ok(memory)
+    }
+
+    /// `group` and the ones above it, as far as they have a limit.
+    fn add(&mut self, hierarchy: &Path, group: &Path, version: &Version) {
+        let inside = group.components().all(|part| part != Component::ParentDir);
+        for group in group.ancestors().filter(|_| inside) {
+            let directory = hierarchy.join(group.strip_prefix("/").unwrap_or(group));
+            let is_limited = |group: &Group| number(&group.limit).is_some_and(|limit| limit < UNLIMITED);
+            self.groups.extend(Group::open(&directory, version).ok().filter(is_limited));
+            let sockets = version.sockets.and_then(|name| number(&File::open(directory.join(name)).ok()?));
+            let sockets = sockets.filter(|&limit| limit < UNLIMITED);
+            self.sockets = self.sockets.into_iter().chain(sockets).min();
+        }
     }
 
     /// The smallest limit, in bytes.
     pub fn limit(&self) -> Option<u64> {
-        self.0.iter().filter_map(|group| number(&group.limit)).min()
+        self.groups.iter().filter_map(|group| number(&group.limit)).min()
     }
 
     /// How many bytes more may be used, as far as is known.
     pub fn room(&self) -> u64 {
-        self.0.iter().filter_map(Group::room).min().unwrap_or(u64::MAX)
+        self.groups.iter().filter_map(Group::room).min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether socket buffers are a part of it.
+    pub fn is_charged(&self) -> bool {
+        self.groups.iter().any(|group| group.charged)
     }
 }
 
@@ -77,6 +112,7 @@ impl Group {
             limit: open(version.limit)?,
             usage: open(version.usage).ok(),
             stat: open("memory.stat").ok(),
+            charged: version.sockets.is_none(),
             reclaimable: version.reclaimable,
         })
     }
@@ -89,16 +125,6 @@ impl Group {
         let reclaimable: u64 = reclaimable.filter_map(|(_, bytes)| bytes.parse::<u64>().ok()).sum();
         Some(limit.saturating_sub(used.saturating_sub(reclaimable)))
     }
-}
-
-/// Those of `group` and the ones above it that have a limit.
-fn limited(hierarchy: &Path, group: &Path, version: &Version) -> Vec<Group> {
-    let inside = group.components().all(|part| part != Component::ParentDir);
-    let groups = group.ancestors().filter(|_| inside);
-    let open = |group: &Path| Group::open(&hierarchy.join(group.strip_prefix("/").unwrap_or(group)), version);
-    let groups = groups.filter_map(|group| open(group).ok());
-    // Version 1 writes "no limit" as a number near the largest, version 2 as a word.
-    groups.filter(|group| number(&group.limit).is_some_and(|limit| limit < 1 << 60)).collect()
 }
 
 fn number(file: &File) -> Option<u64> {
@@ -128,19 +154,23 @@ mod tests {
             let stat = "inactive_file 9\ntotal_cache 9\ntotal_inactive_file 50000\ntotal_active_file 7600\n";
             fs::write(group.join("memory.stat"), stat).unwrap();
         }
+        fs::write(outer.join("memory.kmem.tcp.limit_in_bytes"), "7000000\n").unwrap();
         fs::write(root.join("memory.max"), "max\n").unwrap();
         fs::write(root.join("memory.current"), "6000000\n").unwrap();
         fs::write(root.join("memory.stat"), "anon 5\ninactive_file 1000000\nactive_file 500000\n").unwrap();
         let of = |membership: &str| {
             fs::write(root.join("membership"), membership).unwrap();
             let memory = Memory::find(&root, &root.join("membership")).unwrap();
-            (memory.limit(), memory.room())
+            (memory.limit(), memory.room(), memory.is_charged(), memory.sockets)
         };
-        assert_eq!(of("4:memory:/outer/inner\n1:cpu:/x\n"), (Some(104_857_600), 100_057_600));
-        assert_eq!(of("0::/\n"), (None, u64::MAX));
+        assert_eq!(
+            of("4:memory:/outer/inner\n1:cpu:/x\n"),
+            (Some(104_857_600), 100_057_600, false, Some(7_000_000))
+        );
+        assert_eq!(of("0::/\n"), (None, u64::MAX, false, None));
         fs::write(root.join("memory.max"), "5000000\n").unwrap();
-        assert_eq!(of("0::/not/visible/here\n"), (Some(5_000_000), 500_000));
-        assert_eq!(of("4:memory:/outer\n0::/\n"), (Some(5_000_000), 500_000));
+        assert_eq!(of("0::/not/visible/here\n"), (Some(5_000_000), 500_000, true, None));
+        assert_eq!(of("4:memory:/outer\n0::/\n"), (Some(5_000_000), 500_000, true, Some(7_000_000)));
         fs::remove_dir_all(root).unwrap();
     }
 }

@@ -1,5 +1,6 @@
 //! One peer: what is kept of it between events, and what an event makes of it. Sibling: kcup-go/server/connection.go.
 
+mod account;
 mod kept;
 mod linger;
 
@@ -7,6 +8,7 @@ use std::io::{ErrorKind, Read};
 
 use mio::net::TcpStream;
 
+use super::account::{Account, Claim};
 use super::codec::Codec;
 use super::counters::{Counter, Counts, Reason};
 use super::guard::{Guard, Verdict};
@@ -24,6 +26,7 @@ pub struct Connection {
     /// Bytes that are not a whole head yet, or that wait behind an answer the socket has not taken.
     kept: Option<Box<Kept>>,
     outgoing: Option<Box<Outgoing>>,
+    pub claim: Claim,
     /// Why the connection ends with the answer on its way, or lingers; nothing if it does not.
     closing: Option<Reason>,
     /// Whether the peer has ended its side: what was sent before is read to its end, which no event will announce again.
@@ -38,6 +41,7 @@ pub struct Connection {
 pub struct Tools<'a> {
     pub codec: &'a mut Codec,
     pub buffer: &'a mut [u8],
+    pub account: &'a mut Account,
     pub counters: &'a Counts<Counter>,
     pub lines: Option<&'a mut Lines>,
     /// What the worker calls the connection.
@@ -76,6 +80,7 @@ impl Connection {
             socket,
             kept: None,
             outgoing: None,
+            claim: Claim::default(),
             closing: None,
             ended: false,
             unread: false,
@@ -111,7 +116,9 @@ impl Connection {
         outgoing.is_moving(&self.socket, now, patience)
     }
 
-    fn flush(&mut self, tools: &Tools) -> Written {
+    fn flush(&mut self, tools: &mut Tools) -> Written {
+        let left = self.left();
+        self.make_way(left, tools.account);
         let Some(outgoing) = &mut self.outgoing else {
             return Written::All;
         };
@@ -119,6 +126,7 @@ impl Connection {
         if written == Written::All {
             self.outgoing = None;
         }
+        self.wrote(left, tools.account);
         written
     }
 
@@ -201,14 +209,20 @@ impl Connection {
             }
             let ending = if head.is_some() { Reason::Answered } else { Reason::Refused };
             self.closing = (!answer.keep_alive).then_some(ending);
+            let length = answer.head.len() + answer.body.bytes.len();
+            self.make_way(length, tools.account);
             let taken = &tools.counters.bytes;
             let written = Outgoing::start(&answer, &mut self.socket, tools.now, taken, &mut self.outgoing);
+            self.wrote(length, tools.account);
             guard = Guard::default();
             *answered = true;
             match (written, self.closing) {
                 (Written::All, None) => (),
                 (Written::All, Some(reason)) => break Flow::Finished(reason),
-                (Written::Blocked, _) => break Flow::Blocked,
+                (Written::Blocked, _) => {
+                    tools.account.blocked(&mut self.claim);
+                    break Flow::Blocked;
+                }
                 (Written::Broken, _) => break Flow::Broken,
             }
         };

@@ -7,7 +7,7 @@ pub const METHODS: [&str; 3] = ["GET", "HEAD", "other"];
 pub const CODES: [u16; 10] = [200, 206, 304, 400, 404, 412, 414, 416, 431, 505];
 
 /// The values of the label `reason`, in the order of [`Reason`].
-pub const REASONS: [&str; 9] = [
+pub const REASONS: [&str; 11] = [
     "peer",
     "answered",
     "refused",
@@ -16,6 +16,8 @@ pub const REASONS: [&str; 9] = [
     "write_timeout",
     "evicted",
     "shed",
+    "memory",
+    "replaced",
     "drained",
 ];
 
@@ -31,6 +33,8 @@ pub enum Reason {
     WriteTimeout,
     Evicted,
     Shed,
+    Memory,
+    Replaced,
     Drained,
 }
 
@@ -134,7 +138,7 @@ mod tests {
         workers[1].0.answer(None, 505);
         let sum = Counts::sum(&workers);
         assert_eq!((sum.accepted, sum.open(), sum.parked, sum.bytes), (6, 4, 2, 200));
-        assert_eq!(sum.closed, [0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(sum.closed, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
         assert_eq!(sum.answers, [[0; 10], [0, 0, 2, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]]);
     }
 }

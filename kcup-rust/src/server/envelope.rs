@@ -4,13 +4,16 @@
 use super::cgroup::Memory;
 
 /// What one silent connection costs, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
-/// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0004.
+/// record. Measured with 16,384 connections in a memory cgroup of version 1, and of 2; see docs/adr/0004.
 const CONNECTION: u64 = 2048;
+const CONNECTION_CHARGED: u64 = 3072;
 /// The program, its runtime and its workers at rest.
 const RESTING: u64 = 4 << 20;
 /// More than this is never kept of incomplete heads; at least two heads always are.
 const MOST_KEPT: u64 = 64 << 20;
 const LEAST_KEPT: u64 = 32 << 10;
+/// What the kernel may hold for connections where no limit says so.
+const MOST_SOCKETS: u64 = 256 << 20;
 /// Descriptors that are not connections: standard streams, listener, signals, what waits for events, cgroups' files, the
 /// content's while it is read, the service manager's socket.
 const DESCRIPTORS: u64 = 24;
@@ -25,6 +28,10 @@ pub struct Envelope {
     pub max_connections: usize,
     /// Bytes of incomplete heads, over all workers.
     pub kept: usize,
+    /// Bytes that the kernel may hold for connections, over all workers,
+    pub sockets: u64,
+    /// and how much of that one is that only is open: nothing where buffers are counted apart.
+    pub cost: u64,
     /// Whether memory, and not what was asked for or descriptors, decided on `max_connections`.
     short: bool,
 }
@@ -34,6 +41,10 @@ pub struct Envelope {
 pub struct Surroundings {
     /// The smallest memory limit of this process's cgroups, in bytes.
     pub memory: Option<u64>,
+    /// Whether socket buffers are a part of it,
+    pub charged: bool,
+    /// or have a limit of their own.
+    pub sockets: Option<u64>,
     /// How many descriptors it may have open.
     pub descriptors: Option<u64>,
 }
@@ -48,7 +59,12 @@ impl Surroundings {
         let _ = setrlimit(Resource::Nofile, raised);
         let taken = if admin { DESCRIPTORS_OF_ADMIN } else { 0 };
         let descriptors = getrlimit(Resource::Nofile).current.map(|most| most.saturating_sub(taken));
-        Surroundings { memory: memory.limit(), descriptors }
+        Surroundings {
+            memory: memory.limit(),
+            charged: memory.is_charged(),
+            sockets: memory.sockets,
+            descriptors,
+        }
     }
 }
 
@@ -58,32 +74,46 @@ impl Envelope {
         let others = DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * threads as u64;
         let descriptors = surroundings.descriptors.unwrap_or(u64::MAX).saturating_sub(others);
         let connections = (wanted as u64).min(descriptors.max(1));
+        let sockets = surroundings.sockets.map_or(MOST_SOCKETS, |limit| limit / 4 * 3);
         let Some(memory) = surroundings.memory else {
             return Envelope {
                 max_connections: connections as usize,
                 kept: MOST_KEPT as usize,
+                sockets,
+                cost: 0,
                 short: false,
             };
         };
         // A reload needs room for new content besides: where there is none it fails (K-104).
         let free = memory.saturating_sub(RESTING + content);
-        let affordable = (free / 4 * 3 / CONNECTION).max(1);
+        // Where buffers are charged they share what is left with the connections and their heads; the eighth is for what
+        // comes between two looks at the account.
+        let (connection, part, sockets, cost) = match surroundings.charged {
+            true => (CONNECTION_CHARGED, free / 2, free / 8 * 7, CONNECTION_CHARGED),
+            false => (CONNECTION, free / 4 * 3, sockets, 0),
+        };
+        let affordable = (part / connection).max(1);
         let max_connections = connections.min(affordable);
-        let left = free.saturating_sub(max_connections * CONNECTION);
+        let left = free.saturating_sub(max_connections * connection);
         Envelope {
             max_connections: max_connections as usize,
             kept: (left / 4).clamp(LEAST_KEPT, MOST_KEPT) as usize,
+            sockets,
+            cost,
             short: affordable < connections,
         }
     }
 
     /// Says what was decided, and warns where it is memory that is short.
     pub fn log(&self, wanted: usize) {
-        let Envelope { max_connections, kept, short } = self;
-        let kept = kept / 1024;
-        match short {
-            true => log::warn!("memory for {max_connections} connections, not --max-connections {wanted}; {kept} KiB for incomplete heads"),
-            false => log::info!("at most {max_connections} connections, {kept} KiB for incomplete heads"),
+        let Envelope { max_connections, kept, sockets, .. } = self;
+        let (kept, sockets) = (kept / 1024, sockets / 1024);
+        let parts = format!("{kept} KiB for incomplete heads, {sockets} KiB for what the kernel holds");
+        match self.short {
+            true => log::warn!(
+                "memory for {max_connections} connections, not --max-connections {wanted}; {parts}"
+            ),
+            false => log::info!("at most {max_connections} connections, {parts}"),
         }
     }
 }
@@ -94,7 +124,7 @@ mod tests {
 
     fn envelope(content: u64, memory: Option<u64>, descriptors: u64) -> Envelope {
         let descriptors = Some(descriptors);
-        Envelope::new(20_000, 2, content, Surroundings { memory, descriptors })
+        Envelope::new(20_000, 2, content, Surroundings { memory, charged: false, sockets: None, descriptors })
     }
 
     #[test]
@@ -114,10 +144,26 @@ mod tests {
     #[test]
     fn the_parts_fit_the_memory_together() {
         for memory in (8u64..512).map(|mib| mib << 20) {
-            let Envelope { max_connections, kept, short } = envelope(1 << 20, Some(memory), 1 << 20);
+            let Envelope { max_connections, kept, short, .. } = envelope(1 << 20, Some(memory), 1 << 20);
             let total = max_connections as u64 * CONNECTION + kept as u64 + RESTING + (1 << 20);
             assert!(total <= memory, "{memory}: {max_connections} connections, {kept} kept");
             assert_eq!(short, max_connections < 20_000);
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_holds_has_a_part_where_it_is_charged() {
+        for (charged, sockets, want) in [
+            (true, Some(1 << 20), (96 << 20) / 8 * 7),
+            (false, Some(1 << 20), (1 << 20) / 4 * 3),
+            (false, None, MOST_SOCKETS),
+        ] {
+            let surroundings = Surroundings { memory: Some(100 << 20), charged, sockets, descriptors: None };
+            let envelope = Envelope::new(20_000, 1, 0, surroundings);
+            assert_eq!(envelope.sockets, want);
+            assert_eq!(envelope.max_connections, if charged { 16_384 } else { 20_000 });
+            let open = envelope.cost * envelope.max_connections as u64;
+            assert_eq!(envelope.sockets.saturating_sub(open) < (48 << 20), charged || sockets.is_some());
         }
     }
 }

@@ -4,17 +4,14 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
+use super::account::{LEAST_BUFFER, RECEIVE_BUFFER};
 use super::unix;
 use crate::config::Host;
 
 /// More than the kernel's default of `net.core.somaxconn`, which caps it.
 pub const BACKLOG: i32 = 65535;
-
-/// The send buffer of each connection. Measured at 1 MiB of content: faster and steadier than the kernel's growing
-/// one, and it bounds what slow readers cost. The kernel doubles it for its own bookkeeping. See docs/adr/0004.
-const SEND_BUFFER: usize = 256 * 1024;
 
 /// A socket that listens, of TCP or unix.
 #[derive(Debug)]
@@ -22,6 +19,8 @@ pub struct Listener {
     pub socket: OwnedFd,
     /// What it is called in the line of SPEC K-15.
     pub name: String,
+    /// Whether it is of unix.
+    pub unix: bool,
 }
 
 impl Listener {
@@ -38,18 +37,26 @@ impl Listener {
     /// `socket` with its name, whoever bound it.
     pub fn named(socket: Socket) -> io::Result<Listener> {
         let address = socket.local_addr()?;
-        let name = match address.as_socket() {
-            Some(address) => format!("http://{address}/"),
-            None => unix::name(&address),
+        let (name, unix) = match address.as_socket() {
+            Some(address) => (format!("http://{address}/"), false),
+            None => (unix::name(&address), true),
         };
-        Ok(Listener { socket: socket.into(), name })
+        Ok(Listener { socket: socket.into(), name, unix })
     }
 }
 
-/// What kcup asks of a socket that listens to TCP. Accepted sockets inherit both.
+/// What kcup asks of a socket that listens to TCP. Accepted sockets inherit it, and no buffer grows by itself then.
 pub fn set_options(socket: &Socket) -> io::Result<()> {
-    socket.set_send_buffer_size(SEND_BUFFER)?;
-    socket.set_tcp_nodelay(true)
+    socket.set_recv_buffer_size(RECEIVE_BUFFER as usize / 2)?;
+    socket.set_tcp_nodelay(true)?;
+    outfit(socket.into())
+}
+
+/// What a unix socket does not inherit. Its receive buffer is the peer's send buffer, and the peer's to pay.
+pub fn outfit(socket: SockRef) -> io::Result<()> {
+    // An urgent byte is one like any other: FIONREAD counts it, so recv(2) has to return it.
+    socket.set_out_of_band_inline(true)?;
+    socket.set_send_buffer_size(LEAST_BUFFER as usize / 2)
 }
 
 fn bind(ip: IpAddr, port: u16) -> io::Result<Socket> {

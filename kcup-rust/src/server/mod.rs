@@ -3,6 +3,7 @@
 //! Sibling: kcup-go/server/server.go
 
 mod accept;
+mod account;
 mod cgroup;
 pub mod clock;
 pub mod codec;
@@ -147,7 +148,7 @@ impl Server {
             });
             work.push(run);
         }
-        let acceptor = Acceptor::new(listener.socket, posts, room, envelope.max_connections, log.is_some())
+        let acceptor = Acceptor::new(listener, posts, room, envelope.max_connections, log.is_some())
             .map_err(|error| format!("cannot watch the listener: {error}"))?;
         Ok(Server { acceptor, view, log, memory, work, workers, shutdown_timeout: options.shutdown_timeout })
     }
@@ -214,5 +215,7 @@ fn limits(options: &Options, envelope: Envelope) -> Limits {
         header: ticks(options.header_timeout) + 1,
         write: ticks(options.write_timeout),
         kept: (envelope.kept / options.threads).max(2 * guard::MAX_HEAD),
+        sockets: envelope.sockets / options.threads as u64,
+        cost: envelope.cost,
     }
 }

@@ -74,7 +74,7 @@ impl Outgoing {
         let Ok(written) = write(socket, &self.head, body, counter) else {
             return Written::Broken;
         };
-        if written == self.head.len() + self.body.len() {
+        if written == self.left() {
             return Written::All;
         }
         if written > 0 {
@@ -85,6 +85,17 @@ impl Outgoing {
             self.queued = sys::unacknowledged(socket);
         }
         Written::Blocked
+    }
+
+    /// Bytes that the socket has not taken.
+    pub fn left(&self) -> usize {
+        self.head.len() + self.body.len()
+    }
+
+    /// When the peer was last seen to take something; looks at the socket.
+    pub fn moved(&mut self, socket: &TcpStream, now: Tick) -> Tick {
+        self.is_moving(socket, now, 0);
+        self.moved
     }
 
     /// Whether the peer has taken some of the answer within the last `patience`. A full socket becomes writable only

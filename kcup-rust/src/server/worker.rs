@@ -3,6 +3,7 @@
 
 mod closing;
 mod mail;
+mod settling;
 
 use std::io;
 use std::sync::mpsc::Receiver;
@@ -14,6 +15,7 @@ use mio::event::Event;
 use mio::{Events, Poll, Token, Waker};
 use slab::Slab;
 
+use super::account::Account;
 use super::clock::Clock;
 use super::codec::Codec;
 use super::connection::{Connection, Next, Tools, READ_BYTES};
@@ -44,6 +46,10 @@ pub struct Limits {
     pub write: Tick,
     /// Bytes kept of incomplete heads.
     pub kept: usize,
+    /// Bytes that the kernel may hold for connections,
+    pub sockets: u64,
+    /// and how many of them each that is open costs.
+    pub cost: u64,
 }
 
 /// What one worker tells others.
@@ -70,6 +76,9 @@ pub struct Worker {
     /// Connections that may have more to read than they were given time for.
     again: Vec<usize>,
     kept: usize,
+    account: Account,
+    /// Where the account was last settled.
+    settled: usize,
     draining: bool,
     /// Whether the acceptor has nothing more to tell.
     last_mail: bool,
@@ -107,6 +116,8 @@ impl Worker {
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             again: Vec::new(),
             kept: 0,
+            account: Account::new(limits.sockets),
+            settled: 0,
             draining: false,
             last_mail: false,
         }
@@ -180,6 +191,7 @@ impl Worker {
         let mut tools = Tools {
             codec: &mut self.codec,
             buffer: &mut self.buffer,
+            account: &mut self.account,
             counters: &self.counters.0,
             lines: self.lines.as_mut(),
             key,
@@ -201,6 +213,7 @@ impl Worker {
             self.retire(key, Reason::Drained);
         }
         self.shed(key);
+        self.settle();
     }
 
     fn publish(&mut self) {

@@ -46,7 +46,8 @@ impl Worker {
     }
 
     pub fn close(&mut self, key: usize, reason: Reason) {
-        let connection = self.connections.remove(key);
+        let mut connection = self.connections.remove(key);
+        self.account.set(&mut connection.claim, 0);
         self.kept -= connection.kept_bytes();
         self.phases.remove(key);
         self.counters.0.close(reason);

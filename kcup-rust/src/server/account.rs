@@ -1,0 +1,139 @@
+//! What the kernel may hold for a worker's connections (SPEC K-87): an upper bound, kept by arithmetic alone, so that a
+//! response costs no system call. What is true is asked only when the bound says that the share is used up. Pure.
+//! Sibling: kcup-go/server/account.go.
+
+/// Send buffers as the kernel counts them: twice what setsockopt(2) is given. Each connection begins with the least, and
+/// the most is that of docs/adr/0004.
+pub const LEAST_BUFFER: u32 = 32 << 10;
+pub const MOST_BUFFER: u32 = 512 << 10;
+/// What the kernel keeps of requests that nobody reads, counted likewise.
+pub const RECEIVE_BUFFER: u32 = 16 << 10;
+
+/// The kernel's bookkeeping for a response.
+const OVERHEAD: u32 = 2 << 10;
+/// It looks at a buffer's limit before it takes bytes, not after: so many more may go in.
+const OVERSHOOT: u32 = 64 << 10;
+/// One response may have this part of what is free.
+const PART: u64 = 16;
+
+/// What one connection may cost the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    pub bytes: u32,
+    /// The send buffer's size.
+    pub buffer: u32,
+}
+
+impl Default for Claim {
+    fn default() -> Claim {
+        Claim { bytes: 0, buffer: LEAST_BUFFER }
+    }
+}
+
+/// One worker's account.
+#[derive(Debug)]
+pub struct Account {
+    /// What all connections may cost together.
+    pub budget: u64,
+    /// What is gone of it for being open, and for heads that are kept.
+    pub held: u64,
+    claimed: u64,
+}
+
+impl Account {
+    pub fn new(budget: u64) -> Account {
+        Account { budget, held: 0, claimed: 0 }
+    }
+
+    /// What the claims may come to together; room for one response is always there.
+    fn share(&self) -> u64 {
+        let least = LEAST_BUFFER + OVERSHOOT + RECEIVE_BUFFER;
+        self.budget.saturating_sub(self.held).max(2 * u64::from(least))
+    }
+
+    /// The send buffer that a connection may have.
+    pub fn allowance(&self, claim: &Claim) -> u32 {
+        let free = (self.share() + u64::from(claim.bytes)).saturating_sub(self.claimed) / PART;
+        let free = free.clamp(LEAST_BUFFER.into(), MOST_BUFFER.into());
+        1 << free.ilog2()
+    }
+
+    /// So many bytes were written for a connection.
+    pub fn wrote(&mut self, claim: &mut Claim, bytes: usize) {
+        let most = claim.buffer + OVERSHOOT + RECEIVE_BUFFER;
+        let bytes = (claim.bytes + OVERHEAD + bytes.min(most as usize) as u32).min(most);
+        self.set(claim, bytes.max(claim.bytes));
+    }
+
+    /// Its response waits for room, and its requests behind that.
+    pub fn blocked(&mut self, claim: &mut Claim) {
+        self.set(claim, claim.bytes + RECEIVE_BUFFER);
+    }
+
+    /// So much is claimed for a connection from now on.
+    pub fn set(&mut self, claim: &mut Claim, bytes: u32) {
+        self.claimed = self.claimed - u64::from(claim.bytes) + u64::from(bytes);
+        claim.bytes = bytes;
+    }
+
+    /// Whether the share is used up.
+    pub fn is_over(&self) -> bool {
+        self.claimed > self.share()
+    }
+
+    /// Whether so little is left that somebody has to give way.
+    pub fn is_tight(&self) -> bool {
+        self.claimed > self.share() / 8 * 7
+    }
+
+    /// Whether as much is free as should be before the kernel is asked again.
+    pub fn is_settled(&self) -> bool {
+        self.claimed <= self.share() / 4 * 3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_grows_with_what_is_written_up_to_what_the_kernel_takes() {
+        let (mut account, mut claim) = (Account::new(1 << 20), Claim::default());
+        account.wrote(&mut claim, 100);
+        assert_eq!(claim.bytes, OVERHEAD + 100);
+        for _ in 0..100 {
+            account.wrote(&mut claim, 10_000);
+        }
+        assert_eq!((claim.bytes, account.claimed), (LEAST_BUFFER + OVERSHOOT + RECEIVE_BUFFER, 114_688));
+        claim.buffer = MOST_BUFFER;
+        account.set(&mut claim, MOST_BUFFER);
+        claim.buffer = LEAST_BUFFER;
+        account.wrote(&mut claim, 1);
+        assert_eq!(claim.bytes, MOST_BUFFER, "a smaller buffer takes nothing back");
+    }
+
+    #[test]
+    fn buffers_shrink_with_what_is_left() {
+        let mut account = Account::new(16 << 20);
+        let mut seen = Vec::new();
+        for _ in 0..1000 {
+            let mut claim = Claim::default();
+            claim.buffer = account.allowance(&claim);
+            let buffer = claim.buffer;
+            account.set(&mut claim, buffer);
+            seen.push(claim.buffer);
+        }
+        assert_eq!((seen[0], seen[999]), (MOST_BUFFER, LEAST_BUFFER));
+        assert!(seen.is_sorted_by(|before, after| before >= after));
+    }
+
+    #[test]
+    fn one_response_has_room_whatever_is_held() {
+        let mut account = Account::new(1 << 20);
+        account.held = 2 << 20;
+        let mut claim = Claim::default();
+        assert_eq!(account.allowance(&claim), LEAST_BUFFER);
+        account.wrote(&mut claim, 1 << 20);
+        assert!(!account.is_over() && account.is_settled());
+    }
+}

@@ -1,0 +1,54 @@
+//! What the kernel holds for a connection. A part of connection.rs.
+
+use socket2::SockRef;
+
+use super::super::account::{Account, LEAST_BUFFER, RECEIVE_BUFFER};
+use super::super::sys;
+use super::{Connection, Tick};
+
+impl Connection {
+    /// Bytes of a response that are still to be written.
+    pub fn left(&self) -> usize {
+        self.outgoing.as_ref().map_or(0, |outgoing| outgoing.left())
+    }
+
+    /// Before so many bytes are written: where the socket would not take them at once, it may have a larger buffer.
+    pub fn make_way(&mut self, bytes: usize, account: &Account) {
+        if bytes > self.claim.buffer as usize {
+            self.set_buffer(account.allowance(&self.claim));
+        }
+    }
+
+    /// Of `bytes` that were to be written all but those that are left were.
+    pub fn wrote(&mut self, bytes: usize, account: &mut Account) {
+        let left = self.left();
+        account.wrote(&mut self.claim, bytes - left);
+    }
+
+    /// Asks the kernel what it holds, takes back a buffer that the times no longer allow, and says whether the peer is the
+    /// reason for any of it.
+    pub fn settle(&mut self, account: &mut Account) -> bool {
+        let held = sys::held(&self.socket).unwrap_or(self.claim.bytes);
+        // Nobody reads the requests of a connection whose response is blocked.
+        let unread = if self.outgoing.is_some() { RECEIVE_BUFFER } else { 0 };
+        account.set(&mut self.claim, held + unread);
+        self.set_buffer(LEAST_BUFFER);
+        held > 0
+    }
+
+    /// When the peer was last seen to acknowledge something; `since` is when its phase began.
+    pub fn moved(&mut self, since: Tick, now: Tick) -> Tick {
+        match &mut self.outgoing {
+            Some(outgoing) => outgoing.moved(&self.socket, now),
+            None => since,
+        }
+    }
+
+    fn set_buffer(&mut self, buffer: u32) {
+        // The kernel doubles it. A failure leaves what was.
+        let set = |buffer| SockRef::from(&self.socket).set_send_buffer_size(buffer as usize / 2);
+        if buffer != self.claim.buffer && set(buffer).is_ok() {
+            self.claim.buffer = buffer;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Keeps what the kernel holds within the worker's share (SPEC K-87). A part of worker.rs.
+
+use super::super::counters::Reason;
+use super::Worker;
+
+impl Worker {
+    /// Asks the kernel what it really holds, connection by connection, until enough is free again; where too little is, those
+    /// go whose peers have acknowledged nothing for longest.
+    pub fn settle(&mut self) {
+        self.account.held = self.limits.cost * self.connections.len() as u64;
+        if self.limits.cost > 0 {
+            self.account.held += self.kept as u64;
+        }
+        if !self.account.is_over() {
+            return;
+        }
+        let end = self.connections.capacity();
+        for key in (self.settled..end).chain(0..self.settled) {
+            if let Some(connection) = self.connections.get_mut(key).filter(|one| one.claim.bytes > 0) {
+                connection.settle(&mut self.account);
+            }
+            if self.account.is_settled() {
+                self.settled = key + 1;
+                return;
+            }
+        }
+        if self.account.is_tight() {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        let (now, phases) = (self.clock.tick(), &self.phases);
+        let claims = self.connections.iter_mut().filter(|(_, connection)| connection.claim.bytes > 0);
+        let idle = |(key, connection): (usize, &mut super::Connection)| {
+            (now.wrapping_sub(connection.moved(phases.since(key), now)), key)
+        };
+        let mut idle: Vec<_> = claims.map(idle).collect();
+        idle.sort_unstable();
+        while let Some((_, key)) = idle.pop().filter(|_| !self.account.is_settled()) {
+            self.connections[key].reset_on_close();
+            self.close(key, Reason::Memory);
+        }
+    }
+}
