@@ -68,7 +68,7 @@ impl Account {
 
     /// Its buffer is full, and its requests wait behind that.
     pub fn blocked(&mut self, claim: &mut Claim) {
-        self.set(claim, claim.bytes.max(claim.buffer + OVERSHOOT) + RECEIVE_BUFFER);
+        self.set(claim, claim.bytes.max(claim.buffer + OVERSHOOT + RECEIVE_BUFFER));
     }
 
     /// So much is claimed for a connection from now on.

@@ -18,6 +18,8 @@ use super::sys;
 use crate::ops::access_log::Lines;
 use kept::{rest, Kept};
 
+/// So many responses a connection has in a turn (SPEC K-88).
+pub const TURN: usize = 16;
 /// How many bytes are read at once.
 pub const READ_BYTES: usize = 16384;
 
@@ -30,9 +32,9 @@ pub struct Connection {
     /// Why the connection ends with the answer on its way, or lingers; nothing if it does not.
     closing: Option<Reason>,
     /// Whether the peer has ended its side: what was sent before is read to its end, which no event will announce again.
-    ended: bool,
-    /// Whether there may be more to read, and no event will say so.
-    pub unread: bool,
+    pub ended: bool,
+    /// Whether there may be more to do, and no event will say so.
+    pub again: bool,
     /// Bytes that may still be discarded.
     linger_left: usize,
 }
@@ -48,6 +50,8 @@ pub struct Tools<'a> {
     pub key: usize,
     pub draining: bool,
     pub now: Tick,
+    /// Responses that the connection may have yet in this turn.
+    pub turn: usize,
 }
 
 /// What becomes of a connection after an event.
@@ -64,10 +68,12 @@ pub enum Next {
 enum Flow {
     /// The socket is read empty.
     Drained,
-    /// There may be more to read.
+    /// There may be more to read, or to answer, and others have their turn first.
     More,
     /// The socket takes no more of an answer.
     Blocked,
+    /// The socket may take more, and others have their turn first.
+    Paused,
     /// The last answer is written.
     Finished(Reason),
     /// The peer is gone, or has ended its side and been answered.
@@ -83,7 +89,7 @@ impl Connection {
             claim: Claim::default(),
             closing: None,
             ended: false,
-            unread: false,
+            again: false,
             linger_left: linger::MOST,
         }
     }
@@ -96,15 +102,20 @@ impl Connection {
     /// Does what the socket allows. `ended` says that the peer has ended its side.
     pub fn ready(&mut self, phase: Phase, ended: bool, tools: &mut Tools) -> Next {
         self.ended |= ended;
+        let again = std::mem::take(&mut self.again);
         match phase {
             Phase::Linger => self.discard(tools.buffer),
             Phase::Write => match (self.flush(tools), self.closing) {
                 (Written::All, Some(reason)) => self.linger(reason, tools.buffer),
-                (Written::All, None) => self.receive(phase, tools),
+                (Written::All, None) => self.receive(phase, true, tools),
                 (Written::Blocked, _) => Next::Stay,
+                (Written::Paused, _) => {
+                    self.again = true;
+                    Next::Stay
+                }
                 (Written::Broken, _) => Next::Close(Reason::Peer),
             },
-            Phase::Idle | Phase::Head => self.receive(phase, tools),
+            Phase::Idle | Phase::Head => self.receive(phase, again, tools),
         }
     }
 
@@ -130,30 +141,30 @@ impl Connection {
         written
     }
 
-    /// Reads and answers, until the socket is empty, full or closed, or others should have a turn.
-    fn receive(&mut self, phase: Phase, tools: &mut Tools) -> Next {
+    /// Reads and answers, until the socket is empty, full or closed, or others should have a turn. `again` says that what is
+    /// kept may hold whole heads.
+    fn receive(&mut self, phase: Phase, again: bool, tools: &mut Tools) -> Next {
         let mut answered = phase == Phase::Write;
-        if answered && self.kept.is_some() {
-            match self.consume(0, &mut answered, tools) {
-                Flow::Blocked => return Next::Enter(Phase::Write),
-                Flow::Finished(reason) => return self.linger(reason, tools.buffer),
-                Flow::Broken => return Next::Close(Reason::Peer),
-                Flow::Drained | Flow::More => (),
-            }
+        let mut flow = Flow::Drained;
+        if again && self.kept.is_some() {
+            flow = self.consume(0, &mut answered, tools);
         }
-        let flow = self.read(&mut answered, tools);
-        self.unread = matches!(flow, Flow::More);
+        if let Flow::Drained = flow {
+            flow = self.read(&mut answered, tools);
+        }
+        self.again = matches!(flow, Flow::More | Flow::Paused);
         // A CRLF that may be forgiven is no part of a head (SPEC K-68).
         let head = self.kept.as_ref().filter(|kept| !kept.guard.is_fresh());
         match (flow, head) {
-            (Flow::Blocked, _) => Next::Enter(Phase::Write),
+            (Flow::Blocked | Flow::Paused, _) => Next::Enter(Phase::Write),
             (Flow::Finished(reason), _) => self.linger(reason, tools.buffer),
             (Flow::Broken, _) => Next::Close(Reason::Peer),
+            (_, Some(_)) if phase == Phase::Head && !answered => Next::Stay,
+            // One that waits for its next turn is not silent.
+            (_, Some(_)) | (Flow::More, None) => Next::Enter(Phase::Head),
             // The clock of silence runs from the last answer, that of a head from its first byte.
             (_, None) if phase == Phase::Idle && !answered => Next::Stay,
             (_, None) => Next::Enter(Phase::Idle),
-            (_, Some(_)) if phase == Phase::Head && !answered => Next::Stay,
-            (_, Some(_)) => Next::Enter(Phase::Head),
         }
     }
 
@@ -191,6 +202,9 @@ impl Connection {
             if at == input.len() {
                 break Flow::Drained;
             }
+            if tools.turn == 0 {
+                break Flow::More;
+            }
             let (answer, head) = match guard.scan(&input[at..]) {
                 Verdict::Partial => break Flow::Drained,
                 Verdict::Complete(facts) => {
@@ -215,6 +229,7 @@ impl Connection {
             let written = Outgoing::start(&answer, &mut self.socket, tools.now, taken, &mut self.outgoing);
             self.wrote(length, tools.account);
             guard = Guard::default();
+            tools.turn -= 1;
             *answered = true;
             match (written, self.closing) {
                 (Written::All, None) => (),
@@ -223,6 +238,7 @@ impl Connection {
                     tools.account.blocked(&mut self.claim);
                     break Flow::Blocked;
                 }
+                (Written::Paused, _) => break Flow::Paused,
                 (Written::Broken, _) => break Flow::Broken,
             }
         };

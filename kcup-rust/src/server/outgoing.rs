@@ -19,14 +19,29 @@ use crate::respond::Body;
 /// system call for the head. See docs/adr/0006 for what was measured.
 const SENDFILE_FROM: usize = 32 << 10;
 
+/// So much of a body is written in a turn (SPEC K-88).
+const TURN: usize = 1 << 20;
+
 /// How far a write got.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
     All,
     /// The socket is full.
     Blocked,
+    /// The socket may take more, and others have their turn first.
+    Paused,
     /// The peer is gone.
     Broken,
+}
+
+impl Written {
+    fn of(written: usize, head: &[u8], body: &[u8]) -> Written {
+        match written.saturating_sub(head.len()) {
+            _ if written == head.len() + body.len() => Written::All,
+            TURN => Written::Paused,
+            _ => Written::Blocked,
+        }
+    }
 }
 
 /// What a full socket has not taken yet.
@@ -53,8 +68,9 @@ impl Outgoing {
         let Ok(written) = write(socket, head, body, counter) else {
             return Written::Broken;
         };
-        if written == head.len() + body.bytes.len() {
-            return Written::All;
+        let done = Written::of(written, head, body.bytes);
+        if done == Written::All {
+            return done;
         }
         let of_head = written.min(head.len());
         let left = &body.bytes[written - of_head..];
@@ -65,7 +81,7 @@ impl Outgoing {
             moved: now,
             queued: sys::unacknowledged(socket),
         }));
-        Written::Blocked
+        done
     }
 
     /// Goes on: where the socket does not take all, an event says when it has room again.
@@ -74,8 +90,9 @@ impl Outgoing {
         let Ok(written) = write(socket, &self.head, body, counter) else {
             return Written::Broken;
         };
-        if written == self.left() {
-            return Written::All;
+        let done = Written::of(written, &self.head, &self.body);
+        if done == Written::All {
+            return done;
         }
         if written > 0 {
             let head = written.min(self.head.len());
@@ -84,7 +101,7 @@ impl Outgoing {
             self.moved = now;
             self.queued = sys::unacknowledged(socket);
         }
-        Written::Blocked
+        done
     }
 
     /// Bytes that the socket has not taken.
@@ -110,19 +127,20 @@ impl Outgoing {
     }
 }
 
-/// How many bytes the socket took; none when it is full.
+/// How many bytes the socket took, of the body no more than a turn's; none when it is full.
 fn write(socket: &TcpStream, head: &[u8], body: Body, counter: &Counter) -> Result<usize, ()> {
     let file =
         body.of.filter(|_| body.bytes.len() >= SENDFILE_FROM).and_then(|shared| shared.offset(body.bytes));
+    let part = body.bytes.len().min(TURN);
     let Some((file, mut offset)) = file else {
-        return taken(counter, || writev(socket, &[IoSlice::new(head), IoSlice::new(body.bytes)]));
+        return taken(counter, || writev(socket, &[IoSlice::new(head), IoSlice::new(&body.bytes[..part])]));
     };
     let mut sent = match head {
         [] => 0,
         // The kernel holds the head back until the body's first bytes come.
         _ => taken(counter, || send(socket, head, SendFlags::MORE | SendFlags::NOSIGNAL))?,
     };
-    let all = head.len() + body.bytes.len();
+    let all = head.len() + part;
     // A signal cuts sendfile(2) short while the socket has room, of which no event would tell: only a full socket ends this.
     while (head.len()..all).contains(&sent) {
         match taken(counter, || sendfile(socket, file, Some(&mut offset), all - sent))? {

@@ -18,7 +18,7 @@ use slab::Slab;
 use super::account::Account;
 use super::clock::Clock;
 use super::codec::Codec;
-use super::connection::{Connection, Next, Tools, READ_BYTES};
+use super::connection::{Connection, Next, Tools, READ_BYTES, TURN};
 use super::counters::{Counters, Reason};
 use super::phases::{Phase, Phases, Tick, TICKS};
 use super::status::Status;
@@ -73,7 +73,7 @@ pub struct Worker {
     clock: Clock,
     codec: Codec,
     buffer: Box<[u8]>,
-    /// Connections that may have more to read than they were given time for.
+    /// Connections that may have more to do than they were given time for.
     again: Vec<usize>,
     kept: usize,
     account: Account,
@@ -175,8 +175,16 @@ impl Worker {
     }
 
     fn event(&mut self, key: usize, event: &Event) {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        // It has had its turn.
+        if connection.again {
+            connection.ended |= event.is_read_closed();
+            return;
+        }
         // Every new socket reports that it can be written to; only a blocked answer asks for it.
-        if event.is_readable() || self.connections.contains(key) && self.phases.of(key) == Phase::Write {
+        if event.is_readable() || self.phases.of(key) == Phase::Write {
             self.ready(key, event.is_read_closed());
         }
     }
@@ -197,11 +205,12 @@ impl Worker {
             key,
             draining: self.draining,
             now: self.clock.tick(),
+            turn: TURN,
         };
         let next = connection.ready(phase, ended, &mut tools);
         self.kept = self.kept + connection.kept_bytes() - kept;
-        let unread = std::mem::take(&mut connection.unread);
-        if unread {
+        let again = connection.again;
+        if again {
             self.again.push(key);
         }
         match next {
@@ -209,7 +218,7 @@ impl Worker {
             Next::Stay => (),
             Next::Close(reason) => return self.close(key, reason),
         }
-        if self.draining && !unread && self.phases.of(key) == Phase::Idle {
+        if self.draining && !again && self.phases.of(key) == Phase::Idle {
             self.retire(key, Reason::Drained);
         }
         self.shed(key);
