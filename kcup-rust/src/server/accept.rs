@@ -14,14 +14,19 @@ use rustix::net::{accept_with, acceptfrom_with, SocketFlags};
 use socket2::SockRef;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
+use tokio::time::timeout;
 
 use super::listen::{outfit, Listener};
+use super::phases::Phase;
 use super::status::{Room, Status};
 use super::worker::{Arrival, Mail};
 use crate::ops::access_log::Peer;
 
 /// How long accepting rests when the system is out of something (SPEC K-85).
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long a new connection waits for one that falls silent (SPEC K-84), and how often it looks at least.
+const PATIENCE: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(50);
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A worker as the acceptor sees it.
@@ -52,6 +57,8 @@ pub struct Acceptor {
     /// Whether workers are told who is behind a connection.
     named: bool,
     complained: Cell<Option<Instant>>,
+    /// Since when new connections find no place and nobody silent.
+    crowded: Cell<Option<Instant>>,
 }
 
 impl Acceptor {
@@ -66,24 +73,33 @@ impl Acceptor {
         let Listener { socket, unix, .. } = listener;
         // SAFETY: an `OwnedFd` keeps its descriptor, the same one, until it is dropped.
         let listener = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) }?;
-        Ok(Acceptor { listener, unix, posts, room, max_connections, named, complained: Cell::new(None) })
+        Ok(Acceptor {
+            listener,
+            unix,
+            posts,
+            room,
+            max_connections,
+            named,
+            complained: Cell::new(None),
+            crowded: Cell::new(None),
+        })
     }
 
     /// Accepts for ever. Dropping the future between two connections loses none.
     pub async fn run(&self) {
         while let Ok(mut ready) = self.listener.readable().await {
-            if self.is_full() {
-                // Room is made for a peer that is there; tokio only knows that one was.
-                match is_waiting(self.listener.get_ref()) {
-                    true => self.make_room().await,
-                    false => {
-                        ready.clear_ready();
-                        continue;
-                    }
-                }
+            // Room is made for a peer that is there; tokio only knows that one was.
+            if self.is_full() && is_waiting(self.listener.get_ref()) {
+                self.make_room(self.max_connections - 1).await;
+            } else if self.is_full() {
+                ready.clear_ready();
+                continue;
+            } else {
+                self.crowded.set(None);
             }
             match ready.try_io(|_| self.accept()) {
                 Ok(Ok(arrival)) => self.hand_over(arrival),
+                Ok(Err(error)) if self.is_short(&error) => self.make_room(open(&self.posts) - 1).await,
                 Ok(Err(error)) => self.rest(&error).await,
                 Err(_would_block) => (),
             }
@@ -115,32 +131,51 @@ impl Acceptor {
         self.posts.iter().for_each(Post::wake);
     }
 
-    /// Waits until one more connection may be open: at the limit the one that has been silent longest goes (SPEC K-84).
-    async fn make_room(&self) {
+    /// Waits until no more than `most` connections are open; one at a time makes room (SPEC K-84).
+    async fn make_room(&self, most: usize) {
         let mut asked: Option<(&Post, usize)> = None;
-        let look = || {
-            if !self.is_full() {
+        let mut look = || {
+            if open(&self.posts) <= most {
                 return Some(());
             }
-            // One at a time: the worker's report tells whether there is room now.
-            if asked.is_none_or(|(post, before)| post.status.evictions() != before) {
-                asked = self.longest_silent().map(|post| (post, post.status.evictions()));
-                if let Some((post, _)) = asked {
-                    post.send(Mail::Evict);
-                }
+            // A worker reports what it was asked for when it is done.
+            if asked.is_none_or(|(post, before)| post.status.tries() != before) {
+                asked = self.first().map(|(post, phase)| {
+                    let before = post.status.tries();
+                    post.send(Mail::MakeRoom(phase));
+                    (post, before)
+                });
             }
             None
         };
-        self.room.wait(look).await;
+        while timeout(LOOK, self.room.wait(&mut look)).await.is_err() {}
     }
 
     fn is_full(&self) -> bool {
         open(&self.posts) >= self.max_connections
     }
 
-    fn longest_silent(&self) -> Option<&Post> {
-        let silent = self.posts.iter().filter(|post| post.status.oldest().is_some());
-        silent.min_by_key(|post| post.status.oldest())
+    /// Whether a peer waits for want of a descriptor, which some connection has.
+    fn is_short(&self, error: &io::Error) -> bool {
+        let short = [libc::EMFILE, libc::ENFILE].map(Some).contains(&error.raw_os_error());
+        short && open(&self.posts) > 0 && is_waiting(self.listener.get_ref())
+    }
+
+    /// The worker whose connection is first to make room, and the phase that this is in.
+    fn first(&self) -> Option<(&Post, Phase)> {
+        let first = |phase| {
+            let ranked = self.posts.iter().filter_map(move |post| Some((post.status.rank(phase)?, post)));
+            ranked.min_by_key(|(rank, _)| *rank).map(|(_, post)| (post, phase))
+        };
+        let silent = first(Phase::Idle);
+        if silent.is_some() {
+            self.crowded.set(None);
+            return silent;
+        }
+        let since = self.crowded.get().unwrap_or_else(Instant::now);
+        self.crowded.set(Some(since));
+        let others = [Phase::Head, Phase::Write, Phase::Linger];
+        others.into_iter().filter(|_| since.elapsed() >= PATIENCE).find_map(first)
     }
 
     fn accept(&self) -> io::Result<Arrival> {

@@ -127,6 +127,11 @@ impl Connection {
         outgoing.is_moving(&self.socket, now, patience)
     }
 
+    /// How fast the peer takes a response that waits for it, in bytes a second.
+    pub fn rate(&self, now: Tick) -> Option<u64> {
+        self.outgoing.as_ref().map(|outgoing| outgoing.rate(now))
+    }
+
     fn flush(&mut self, tools: &mut Tools) -> Written {
         let left = self.left();
         self.make_way(left, tools.account);

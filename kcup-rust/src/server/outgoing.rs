@@ -10,7 +10,7 @@ use rustix::net::{send, SendFlags};
 
 use super::codec::Answer;
 use super::counters::Counter;
-use super::phases::Tick;
+use super::phases::{Tick, TICKS};
 use super::sys;
 use crate::content::Shared;
 use crate::respond::Body;
@@ -53,6 +53,9 @@ pub struct Outgoing {
     /// When the peer was last seen to take something, and how many bytes were in the kernel's hands then.
     moved: Tick,
     queued: u32,
+    /// When the response began, and how many of its bytes the socket has taken.
+    began: Tick,
+    written: u64,
 }
 
 impl Outgoing {
@@ -79,6 +82,8 @@ impl Outgoing {
             body: body.of.map_or_else(|| Bytes::copy_from_slice(left), |shared| shared.slice_ref(left)),
             of: body.of.cloned(),
             moved: now,
+            began: now,
+            written: written as u64,
             queued: sys::unacknowledged(socket),
         }));
         done
@@ -98,6 +103,7 @@ impl Outgoing {
             let head = written.min(self.head.len());
             self.head.drain(..head);
             self.body.advance(written - head);
+            self.written += written as u64;
             self.moved = now;
             self.queued = sys::unacknowledged(socket);
         }
@@ -107,6 +113,12 @@ impl Outgoing {
     /// Bytes that the socket has not taken.
     pub fn left(&self) -> usize {
         self.head.len() + self.body.len()
+    }
+
+    /// Bytes of the response that the peer had taken for each second that it took, when it was last looked at.
+    pub fn rate(&self, now: Tick) -> u64 {
+        let taken = self.written.saturating_sub(self.queued.into());
+        taken * u64::from(TICKS) / u64::from(now.wrapping_sub(self.began) + 1)
     }
 
     /// When the peer was last seen to take something; looks at the socket.

@@ -3,6 +3,8 @@
 //! Every phase has one fixed time limit, so a queue in order of entry is also in order of deadline: the next deadline
 //! is found by looking at four queue heads, and no connection or request needs a timer of its own. Pure.
 
+use std::iter;
+
 /// Time in tenths of a second since the worker started. It wraps after 13 years.
 pub type Tick = u32;
 
@@ -23,7 +25,7 @@ pub enum Phase {
     Linger,
 }
 
-const PHASES: [Phase; 4] = [Phase::Idle, Phase::Head, Phase::Write, Phase::Linger];
+pub const PHASES: [Phase; 4] = [Phase::Idle, Phase::Head, Phase::Write, Phase::Linger];
 
 #[derive(Clone, Copy)]
 struct Link {
@@ -85,6 +87,13 @@ impl Phases {
     pub fn oldest(&self, phase: Phase) -> Option<usize> {
         let first = self.queues[phase as usize].first;
         (first != NONE).then_some(first as usize)
+    }
+
+    /// The connections in a phase, from the one that has been there longest.
+    pub fn queue(&self, phase: Phase) -> impl Iterator<Item = usize> + '_ {
+        let next =
+            |&key: &usize| Some(self.links[key].next).filter(|&next| next != NONE).map(|next| next as usize);
+        iter::successors(self.oldest(phase), next)
     }
 
     /// How many connections are in a phase.
@@ -151,7 +160,7 @@ mod tests {
         }
         assert_eq!((phases.oldest(Phase::Idle), phases.count(Phase::Idle)), (Some(2), 3));
         phases.enter(2, Phase::Idle, 5);
-        assert_eq!((phases.oldest(Phase::Idle), phases.count(Phase::Idle)), (Some(0), 3));
+        assert!(phases.queue(Phase::Idle).eq([0, 1, 2]));
         phases.remove(0);
         phases.enter(2, Phase::Head, 5);
         assert_eq!((phases.oldest(Phase::Idle), phases.count(Phase::Idle)), (Some(1), 1));

@@ -1,13 +1,13 @@
 //! What the acceptor knows of its workers. Sibling: kcup-go/server/status.go.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use super::phases::Tick;
+use super::phases::{Phase, PHASES};
 
-const NONE: i64 = i64::MAX;
+const NONE: u64 = u64::MAX;
 
 /// Wakes an acceptor that waits because `--max-connections` are open and none is silent (SPEC K-84).
 #[derive(Default)]
@@ -34,21 +34,17 @@ impl Room {
 /// One worker's state, as its acceptor sees it.
 pub struct Status {
     connections: AtomicUsize,
-    /// How often it was told to evict, and has.
-    evictions: AtomicUsize,
-    /// The tick since which the longest-silent connection is silent.
-    oldest: AtomicI64,
+    /// How often it was told to make room, and has tried.
+    tries: AtomicUsize,
+    /// By [`Phase`].
+    ranks: [AtomicU64; PHASES.len()],
     room: Arc<Room>,
 }
 
 impl Status {
     pub fn new(room: Arc<Room>) -> Status {
-        Status {
-            connections: AtomicUsize::new(0),
-            evictions: AtomicUsize::new(0),
-            oldest: AtomicI64::new(NONE),
-            room,
-        }
+        let ranks = [const { AtomicU64::new(NONE) }; PHASES.len()];
+        Status { connections: AtomicUsize::new(0), tries: AtomicUsize::new(0), ranks, room }
     }
 
     /// A connection is handed over. Counted by the acceptor, so that it sees its own hand-overs at once.
@@ -60,28 +56,31 @@ impl Status {
         self.connections.fetch_sub(1, SeqCst);
     }
 
-    /// The worker has done as [`super::worker::Mail::Evict`] says.
-    pub fn evicted(&self) {
-        self.evictions.fetch_add(1, SeqCst);
+    /// The worker has done as [`super::worker::Mail::MakeRoom`] says.
+    pub fn made_room(&self) {
+        self.tries.fetch_add(1, SeqCst);
     }
 
-    pub fn evictions(&self) -> usize {
-        self.evictions.load(SeqCst)
+    pub fn tries(&self) -> usize {
+        self.tries.load(SeqCst)
     }
 
     pub fn connections(&self) -> usize {
         self.connections.load(SeqCst)
     }
 
-    /// Since when the longest-silent connection is silent, if one is.
-    pub fn oldest(&self) -> Option<Tick> {
-        Tick::try_from(self.oldest.load(SeqCst)).ok()
+    /// Which of its connections in a phase is the first to make room, to be compared with those of others.
+    pub fn rank(&self, phase: Phase) -> Option<u64> {
+        Some(self.ranks[phase as usize].load(SeqCst)).filter(|&rank| rank != NONE)
     }
 
-    /// The worker's report after each batch of events.
-    pub fn publish(&self, oldest: Option<Tick>) {
-        self.oldest.store(oldest.map_or(NONE, i64::from), SeqCst);
-        if self.room.wanted.load(SeqCst) {
+    /// The worker's report after each batch of events. `ranks` is told whether somebody waits for it.
+    pub fn publish(&self, ranks: impl FnOnce(bool) -> [Option<u64>; PHASES.len()]) {
+        let waiting = self.room.wanted.load(SeqCst);
+        for (place, rank) in self.ranks.iter().zip(ranks(waiting)) {
+            place.store(rank.unwrap_or(NONE), SeqCst);
+        }
+        if waiting {
             self.room.made.notify_one();
         }
     }

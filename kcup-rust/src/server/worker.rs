@@ -3,6 +3,7 @@
 
 mod closing;
 mod mail;
+mod room;
 mod settling;
 
 use std::io;
@@ -75,6 +76,8 @@ pub struct Worker {
     buffer: Box<[u8]>,
     /// Connections that may have more to do than they were given time for.
     again: Vec<usize>,
+    /// When something was last complained about.
+    complained: Option<Tick>,
     kept: usize,
     account: Account,
     /// Where the account was last settled.
@@ -115,6 +118,7 @@ impl Worker {
             clock,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             again: Vec::new(),
+            complained: None,
             kept: 0,
             account: Account::new(limits.sockets),
             settled: 0,
@@ -165,8 +169,8 @@ impl Worker {
         for arrival in mail.arrived {
             self.accept(arrival);
         }
-        if mail.evict {
-            self.evict();
+        if let Some(phase) = mail.wanted {
+            self.make_room(phase);
         }
         while let Some(key) = self.phases.expired(self.clock.tick()) {
             self.expire(key);
@@ -231,8 +235,6 @@ impl Worker {
             lines.hand_over();
         }
         self.counters.0.parked.set(self.phases.count(Phase::Idle) as u64);
-        let oldest = self.phases.oldest(Phase::Idle);
-        let oldest = oldest.map(|key| self.phases.since(key));
-        self.status.publish(oldest);
+        self.status.publish(|waiting| self.ranks(waiting));
     }
 }

@@ -47,6 +47,10 @@ impl Worker {
 
     pub fn close(&mut self, key: usize, reason: Reason) {
         let mut connection = self.connections.remove(key);
+        // Otherwise it would stay in the kernel, outside of every limit.
+        if connection.claim.bytes > 0 && sys::unacknowledged(&connection.socket) > 0 {
+            connection.reset_on_close();
+        }
         self.account.set(&mut connection.claim, 0);
         self.kept -= connection.kept_bytes();
         self.phases.remove(key);

@@ -1,5 +1,6 @@
 //! What the acceptor tells a worker, and what comes of it. A part of worker.rs.
 
+use std::fmt;
 use std::os::fd::OwnedFd;
 
 use mio::net::TcpStream;
@@ -7,8 +8,7 @@ use mio::{Interest, Token};
 
 use super::super::connection::Connection;
 use super::super::counters::Reason;
-use super::super::phases::Phase;
-use super::super::sys;
+use super::super::phases::{Phase, TICKS};
 use super::Worker;
 use crate::ops::access_log::Peer;
 
@@ -21,8 +21,8 @@ pub struct Arrival {
 
 pub enum Mail {
     Connection(Arrival),
-    /// Close the connection that has been silent longest, and report.
-    Evict,
+    /// Close the connection that is first to make room of those in this phase, and report.
+    MakeRoom(Phase),
     /// Answer what was sent, also by the connections of later mail.
     Drain,
     /// There will be no more mail: end with the last connection.
@@ -33,7 +33,7 @@ pub enum Mail {
 #[derive(Default)]
 pub struct Read {
     pub arrived: Vec<Arrival>,
-    pub evict: bool,
+    pub wanted: Option<Phase>,
 }
 
 impl Worker {
@@ -42,7 +42,7 @@ impl Worker {
         while let Ok(mail) = self.mailbox.try_recv() {
             match mail {
                 Mail::Connection(arrival) => read.arrived.push(arrival),
-                Mail::Evict => read.evict = true,
+                Mail::MakeRoom(phase) => read.wanted = Some(phase),
                 Mail::Drain => self.drain(),
                 Mail::Last => self.last_mail = true,
             }
@@ -57,13 +57,14 @@ impl Worker {
         let key = entry.key();
         let interest = Interest::READABLE | Interest::WRITABLE;
         let registry = self.poll.registry();
+        self.counters.0.accepted.add(1);
         if let Err(error) = registry.register(&mut socket, Token(key), interest) {
-            log::warn!("cannot watch a connection: {error}");
+            self.complain(format_args!("cannot watch a connection: {error}"));
+            self.counters.0.close(Reason::Shed);
             return self.status.closed();
         }
         entry.insert(Connection::new(socket));
         self.phases.add(key, self.clock.tick());
-        self.counters.0.accepted.add(1);
         if let (Some(lines), Some(peer)) = (&mut self.lines, peer) {
             lines.meet(key, peer);
         }
@@ -72,16 +73,13 @@ impl Worker {
         }
     }
 
-    /// Closes the connection that has been silent longest (SPEC K-84). One that has sent something meanwhile is not.
-    pub fn evict(&mut self) {
-        while let Some(key) = self.phases.oldest(Phase::Idle) {
-            if sys::readable(&self.connections[key].socket) == 0 {
-                self.retire(key, Reason::Evicted);
-                break;
-            }
-            self.ready(key, false);
+    /// Not more than once a second.
+    fn complain(&mut self, what: fmt::Arguments) {
+        let now = self.clock.tick();
+        if self.complained.is_none_or(|last| now.wrapping_sub(last) >= TICKS) {
+            self.complained = Some(now);
+            log::warn!("{what}");
         }
-        self.status.evicted();
     }
 
     /// Answers what the silent connections have sent meanwhile, and closes those that have sent nothing.
