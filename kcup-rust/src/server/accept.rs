@@ -122,8 +122,10 @@ impl Acceptor {
 
     /// Closes the listener, and lets the workers end when their connections have. Counts those that are left.
     pub fn close(self) -> impl Fn() -> usize {
-        self.tell_all(|| Mail::Last);
-        move || open(&self.posts)
+        let Acceptor { listener, posts, .. } = self;
+        drop(listener);
+        posts.iter().for_each(|post| post.send(Mail::Last));
+        move || open(&posts)
     }
 
     /// Has every worker look at what has changed.

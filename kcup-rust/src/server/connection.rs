@@ -17,6 +17,7 @@ use super::phases::{Phase, Tick};
 use super::sys;
 use crate::ops::access_log::Lines;
 use kept::{rest, Kept};
+use linger::Linger;
 
 /// So many responses a connection has in a turn (SPEC K-88).
 pub const TURN: usize = 16;
@@ -35,8 +36,9 @@ pub struct Connection {
     pub ended: bool,
     /// Whether there may be more to do, and no event will say so.
     pub again: bool,
-    /// Bytes that may still be discarded.
-    linger_left: usize,
+    linger: Option<Linger>,
+    /// Whether the peer has ever sent anything.
+    pub spoken: bool,
 }
 
 /// What a worker lends to a connection while it handles an event.
@@ -76,7 +78,9 @@ enum Flow {
     Paused,
     /// The last answer is written.
     Finished(Reason),
-    /// The peer is gone, or has ended its side and been answered.
+    /// The peer has ended its side, and was answered.
+    Ended,
+    /// The peer is gone.
     Broken,
 }
 
@@ -90,7 +94,8 @@ impl Connection {
             closing: None,
             ended: false,
             again: false,
-            linger_left: linger::MOST,
+            linger: None,
+            spoken: false,
         }
     }
 
@@ -119,17 +124,17 @@ impl Connection {
         }
     }
 
-    /// Whether the peer has taken some of the answer within the last `patience`; looks at the socket.
+    /// Whether the peer has taken enough of the response within the last `patience`; looks at the socket.
     pub fn is_moving(&mut self, now: Tick, patience: Tick) -> bool {
         let Some(outgoing) = &mut self.outgoing else {
             return false;
         };
-        outgoing.is_moving(&self.socket, now, patience)
+        outgoing.look(&self.socket, now).is_enough(now, patience)
     }
 
     /// How fast the peer takes a response that waits for it, in bytes a second.
     pub fn rate(&self, now: Tick) -> Option<u64> {
-        self.outgoing.as_ref().map(|outgoing| outgoing.rate(now))
+        self.outgoing.as_ref().map(|outgoing| outgoing.progress().rate(now))
     }
 
     fn flush(&mut self, tools: &mut Tools) -> Written {
@@ -163,6 +168,7 @@ impl Connection {
         match (flow, head) {
             (Flow::Blocked | Flow::Paused, _) => Next::Enter(Phase::Write),
             (Flow::Finished(reason), _) => self.linger(reason, tools.buffer),
+            (Flow::Ended, _) => self.end(tools.buffer),
             (Flow::Broken, _) => Next::Close(Reason::Peer),
             (_, Some(_)) if phase == Phase::Head && !answered => Next::Stay,
             // One that waits for its next turn is not silent.
@@ -177,7 +183,7 @@ impl Connection {
     fn read(&mut self, answered: &mut bool, tools: &mut Tools) -> Flow {
         loop {
             let length = match self.socket.read(tools.buffer) {
-                Ok(0) => return Flow::Broken,
+                Ok(0) => return Flow::Ended,
                 Ok(length) => length,
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => return Flow::Drained,
@@ -185,6 +191,7 @@ impl Connection {
                     _ => return Flow::Broken,
                 },
             };
+            self.spoken = true;
             match self.consume(length, answered, tools) {
                 Flow::Drained if length == tools.buffer.len() => return Flow::More,
                 Flow::Drained if self.ended || tools.draining => (),

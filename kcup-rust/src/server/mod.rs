@@ -16,12 +16,14 @@ mod listen;
 mod outgoing;
 mod passed;
 pub(crate) mod phases;
+mod progress;
 mod status;
 mod sys;
 mod unix;
 mod worker;
 
 use std::future::Future;
+use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
@@ -43,6 +45,7 @@ use worker::{Books, Limits, Worker};
 use crate::config::Options;
 use crate::content::Content;
 use crate::ops::access_log::AccessLog;
+use crate::ops::stream;
 
 pub use fits::has_room;
 pub use listen::{reason, Listener};
@@ -143,7 +146,9 @@ impl Server {
                 let _running = running;
                 let worker = Worker::new(poll, mailbox, books, content, limits, Clock::new(start));
                 if let Err(error) = worker.run() {
-                    log::error!("a worker ended: {error}");
+                    // Half a server is none.
+                    stream::report(Err((format!("a worker ended: {error}"), 1)));
+                    process::exit(1);
                 }
             });
             work.push(run);

@@ -10,7 +10,8 @@ use rustix::net::{send, SendFlags};
 
 use super::codec::Answer;
 use super::counters::Counter;
-use super::phases::{Tick, TICKS};
+use super::phases::Tick;
+use super::progress::Progress;
 use super::sys;
 use crate::content::Shared;
 use crate::respond::Body;
@@ -50,12 +51,7 @@ pub struct Outgoing {
     body: Bytes,
     /// What the body is a slice of.
     of: Option<Shared>,
-    /// When the peer was last seen to take something, and how many bytes were in the kernel's hands then.
-    moved: Tick,
-    queued: u32,
-    /// When the response began, and how many of its bytes the socket has taken.
-    began: Tick,
-    written: u64,
+    progress: Progress,
 }
 
 impl Outgoing {
@@ -81,10 +77,7 @@ impl Outgoing {
             head: head[of_head..].to_vec(),
             body: body.of.map_or_else(|| Bytes::copy_from_slice(left), |shared| shared.slice_ref(left)),
             of: body.of.cloned(),
-            moved: now,
-            began: now,
-            written: written as u64,
-            queued: sys::unacknowledged(socket),
+            progress: Progress::new(written as u64, sys::unacknowledged(socket), now),
         }));
         done
     }
@@ -103,9 +96,7 @@ impl Outgoing {
             let head = written.min(self.head.len());
             self.head.drain(..head);
             self.body.advance(written - head);
-            self.written += written as u64;
-            self.moved = now;
-            self.queued = sys::unacknowledged(socket);
+            self.progress.wrote(written as u64, sys::unacknowledged(socket), now);
         }
         done
     }
@@ -115,27 +106,16 @@ impl Outgoing {
         self.head.len() + self.body.len()
     }
 
-    /// Bytes of the response that the peer had taken for each second that it took, when it was last looked at.
-    pub fn rate(&self, now: Tick) -> u64 {
-        let taken = self.written.saturating_sub(self.queued.into());
-        taken * u64::from(TICKS) / u64::from(now.wrapping_sub(self.began) + 1)
+    /// How the peer does; looks at the socket. A full one becomes writable only when much of it is free again, so the kernel
+    /// is asked what the peer has acknowledged.
+    pub fn look(&mut self, socket: &TcpStream, now: Tick) -> &mut Progress {
+        self.progress.saw(sys::unacknowledged(socket), now);
+        &mut self.progress
     }
 
-    /// When the peer was last seen to take something; looks at the socket.
-    pub fn moved(&mut self, socket: &TcpStream, now: Tick) -> Tick {
-        self.is_moving(socket, now, 0);
-        self.moved
-    }
-
-    /// Whether the peer has taken some of the answer within the last `patience`. A full socket becomes writable only
-    /// when much of it is free again, so the kernel is asked what the peer has acknowledged.
-    pub fn is_moving(&mut self, socket: &TcpStream, now: Tick, patience: Tick) -> bool {
-        let queued = sys::unacknowledged(socket);
-        if queued < self.queued {
-            self.queued = queued;
-            self.moved = now;
-        }
-        now.wrapping_sub(self.moved) <= patience
+    /// How the peer did when it was last looked at.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 }
 

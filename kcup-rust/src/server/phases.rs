@@ -56,6 +56,11 @@ impl Phases {
         Phases { links: Vec::new(), queues: limits.map(queue) }
     }
 
+    /// Gives a phase another limit.
+    pub fn limit(&mut self, phase: Phase, limit: Tick) {
+        self.queues[phase as usize].limit = limit;
+    }
+
     /// Adds a connection that has just been accepted.
     pub fn add(&mut self, key: usize, now: Tick) {
         if key >= self.links.len() {

@@ -33,7 +33,7 @@ const EVENTS: usize = 256;
 
 /// How often a full socket is looked at for progress: often enough that SPEC K-83's second is kept.
 const WRITE_LOOK: Tick = TICKS / 5;
-/// How long a closing connection may linger (SPEC K-72).
+/// How often a closing connection is looked at (SPEC K-72).
 const LINGER: Tick = TICKS;
 
 /// What one worker may use.
@@ -222,7 +222,8 @@ impl Worker {
             Next::Stay => (),
             Next::Close(reason) => return self.close(key, reason),
         }
-        if self.draining && !again && self.phases.of(key) == Phase::Idle {
+        let is_new = !self.connections[key].spoken;
+        if self.draining && !again && !is_new && self.phases.of(key) == Phase::Idle {
             self.retire(key, Reason::Drained);
         }
         self.shed(key);

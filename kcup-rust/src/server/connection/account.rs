@@ -39,7 +39,7 @@ impl Connection {
     /// When the peer was last seen to acknowledge something; `since` is when its phase began.
     pub fn moved(&mut self, since: Tick, now: Tick) -> Tick {
         match &mut self.outgoing {
-            Some(outgoing) => outgoing.moved(&self.socket, now),
+            Some(outgoing) => outgoing.look(&self.socket, now).moved,
             None => since,
         }
     }

@@ -6,21 +6,39 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
+use super::super::sys;
 use super::{Connection, Next, Phase, Reason};
 
 /// How many bytes a closing connection may still send before it is cut (SPEC K-72).
-pub const MOST: usize = 65536;
+const MOST: usize = 65536;
+
+/// A connection whose own side has ended.
+pub struct Linger {
+    /// Bytes that may still be discarded.
+    left: usize,
+    /// What the peer had not acknowledged at the last look.
+    queued: u32,
+}
 
 impl Connection {
-    /// Ends our side, and waits for the peer to end its own, so that no reset overtakes the answer (RFC 9112 section 9.6).
+    /// Ends our side, and waits for the peer to end its own, so that no reset overtakes the response (RFC 9112 section 9.6).
     pub fn linger(&mut self, reason: Reason, buffer: &mut [u8]) -> Next {
         self.closing = Some(reason);
         if self.socket.shutdown(Shutdown::Write).is_err() {
             return Next::Close(reason);
         }
+        self.linger = Some(Linger { left: MOST, queued: u32::MAX });
         match self.discard(buffer) {
             Next::Stay => Next::Enter(Phase::Linger),
             next => next,
+        }
+    }
+
+    /// The peer has ended its side. It may not have read all of what it asked for yet.
+    pub fn end(&mut self, buffer: &mut [u8]) -> Next {
+        match self.unacknowledged() {
+            0 => Next::Close(Reason::Peer),
+            _ => self.linger(Reason::Peer, buffer),
         }
     }
 
@@ -31,17 +49,45 @@ impl Connection {
 
     /// Reads what still comes, and forgets it.
     pub fn discard(&mut self, buffer: &mut [u8]) -> Next {
-        loop {
-            match self.socket.read(buffer) {
-                Ok(length) if (1..self.linger_left).contains(&length) => self.linger_left -= length,
+        let (socket, reason) = (&mut self.socket, self.closing.unwrap_or(Reason::Peer));
+        while let Some(linger) = self.linger.as_mut().filter(|linger| linger.left > 0) {
+            match socket.read(buffer) {
+                Ok(0) => linger.left = 0,
+                Ok(length) => linger.left = linger.left.saturating_sub(length),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Next::Stay,
                 Err(error) if error.kind() == ErrorKind::Interrupted => (),
-                Ok(_) | Err(_) => return Next::Close(self.reason()),
+                Err(_) => return Next::Close(reason),
             }
+        }
+        match self.unacknowledged() {
+            0 => Next::Close(reason),
+            _ => Next::Stay,
         }
     }
 
-    /// What the kernel still holds of an answer is thrown away with the connection.
+    /// Whether it lingers for another second, in which nothing more is read: the peer still takes what it was sent.
+    pub fn lingers_on(&mut self) -> bool {
+        let now = self.unacknowledged();
+        let Some(Linger { left, queued }) = &mut self.linger else {
+            return false;
+        };
+        *left = 0;
+        let before = std::mem::replace(queued, now);
+        (1..before).contains(&now)
+    }
+
+    /// Bytes of responses that the peer has not acknowledged.
+    pub fn unacknowledged(&self) -> u32 {
+        // The end of our side counts as a byte.
+        let end = u32::from(self.linger.is_some());
+        if self.claim.bytes == 0 {
+            0
+        } else {
+            sys::unacknowledged(&self.socket).saturating_sub(end)
+        }
+    }
+
+    /// What the kernel still holds of a response is thrown away with the connection.
     pub fn reset_on_close(&self) {
         // A failure leaves an orderly close.
         let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));

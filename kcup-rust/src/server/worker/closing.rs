@@ -9,27 +9,33 @@ use super::Worker;
 impl Worker {
     /// A connection's time in its phase is over.
     pub fn expire(&mut self, key: usize) {
-        let now = self.clock.tick();
+        let (now, phase) = (self.clock.tick(), self.phases.of(key));
         let connection = &mut self.connections[key];
-        let reason = match self.phases.of(key) {
+        let reason = match phase {
+            // We may have been paused: what came meanwhile came in time (SPEC K-89).
+            Phase::Idle | Phase::Head if sys::readable(&connection.socket) > 0 => {
+                return self.ready(key, false)
+            }
+            Phase::Idle if self.draining => return self.retire(key, Reason::Drained),
             Phase::Idle => return self.retire(key, Reason::IdleTimeout),
             Phase::Write if connection.is_moving(now, self.limits.write) => {
-                return self.phases.enter(key, Phase::Write, now);
+                return self.phases.enter(key, phase, now);
             }
             Phase::Write => {
                 connection.reset_on_close();
                 Reason::WriteTimeout
             }
             Phase::Head => Reason::HeaderTimeout,
+            Phase::Linger if connection.lingers_on() => return self.phases.enter(key, phase, now),
             Phase::Linger => connection.reason(),
         };
         self.close(key, reason);
     }
 
-    /// Ends a silent connection, and lingers where its peer has not taken the whole of the last answer (SPEC K-72).
+    /// Ends a silent connection, and lingers where its peer has not taken the whole of the last response (SPEC K-72).
     pub fn retire(&mut self, key: usize, reason: Reason) {
         let connection = &mut self.connections[key];
-        if sys::unacknowledged(&connection.socket) == 0 {
+        if connection.unacknowledged() == 0 {
             return self.close(key, reason);
         }
         match connection.linger(reason, &mut self.buffer) {
@@ -48,7 +54,7 @@ impl Worker {
     pub fn close(&mut self, key: usize, reason: Reason) {
         let mut connection = self.connections.remove(key);
         // Otherwise it would stay in the kernel, outside of every limit.
-        if connection.claim.bytes > 0 && sys::unacknowledged(&connection.socket) > 0 {
+        if connection.unacknowledged() > 0 {
             connection.reset_on_close();
         }
         self.account.set(&mut connection.claim, 0);

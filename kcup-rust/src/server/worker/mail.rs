@@ -8,9 +8,12 @@ use mio::{Interest, Token};
 
 use super::super::connection::Connection;
 use super::super::counters::Reason;
-use super::super::phases::{Phase, TICKS};
+use super::super::phases::{Phase, Tick, TICKS};
 use super::Worker;
 use crate::ops::access_log::Peer;
+
+/// How long a connection that was accepted may take to its first byte during a drain.
+const GRACE: Tick = TICKS;
 
 /// A connection that was accepted.
 pub struct Arrival {
@@ -82,14 +85,16 @@ impl Worker {
         }
     }
 
-    /// Answers what the silent connections have sent meanwhile, and closes those that have sent nothing.
+    /// Answers what the silent connections have sent meanwhile, and closes those that have sent nothing; but one that has
+    /// never sent a byte may be about to, and has some time for it (SPEC K-18).
     fn drain(&mut self) {
         self.draining = true;
-        let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
+        self.phases.limit(Phase::Idle, GRACE);
+        let now = self.clock.tick();
+        let keys: Vec<usize> = self.phases.queue(Phase::Idle).collect();
         for key in keys {
-            if self.phases.of(key) == Phase::Idle {
-                self.ready(key, false);
-            }
+            self.phases.enter(key, Phase::Idle, now);
+            self.ready(key, false);
         }
     }
 }

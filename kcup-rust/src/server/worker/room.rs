@@ -35,12 +35,12 @@ impl Worker {
     /// One that has sent something meanwhile is not silent. Of those that fell silent together one whose peer has all it was
     /// sent goes first.
     fn silent(&self) -> Option<usize> {
-        let socket = |key: usize| &self.connections[key].socket;
-        let mut silent = self.phases.queue(Phase::Idle).filter(|&key| sys::readable(socket(key)) == 0);
+        let is_silent = |&key: &usize| sys::readable(&self.connections[key].socket) == 0;
+        let mut silent = self.phases.queue(Phase::Idle).filter(is_silent);
         let first = silent.next()?;
         let together = |&key: &usize| self.phases.since(key).wrapping_sub(self.phases.since(first)) <= 1;
         let mut others = silent.take(LOOKS - 1).take_while(together);
-        let has_all = |&key: &usize| sys::unacknowledged(socket(key)) == 0;
+        let has_all = |&key: &usize| self.connections[key].unacknowledged() == 0;
         Some(first).filter(has_all).or_else(|| others.find(has_all)).or(Some(first))
     }
 

@@ -1,0 +1,102 @@
+//! How a peer takes a response that waits for it (SPEC K-82, K-84, K-87). Pure. Sibling: kcup-go/server/progress.go.
+
+use super::phases::{Tick, TICKS};
+
+/// Bytes a second that a peer has to take.
+const LEAST_RATE: u64 = 256;
+/// Between two looks no more time than this passes, unless the whole process was paused.
+const PAUSE: Tick = TICKS;
+
+#[derive(Debug)]
+pub struct Progress {
+    began: Tick,
+    /// Bytes that the socket has taken, those of earlier responses that were on their way among them,
+    written: u64,
+    /// and of these the ones that the peer has acknowledged.
+    taken: u64,
+    /// When that was last seen to grow.
+    pub moved: Tick,
+    /// When the peer was last looked at.
+    looked: Tick,
+    /// Since when its bytes are counted, and how many there were then.
+    window: (Tick, u64),
+}
+
+impl Progress {
+    /// `queued` are the bytes that the peer has not acknowledged.
+    pub fn new(written: u64, queued: u32, now: Tick) -> Progress {
+        let written = written.max(queued.into());
+        let taken = written - u64::from(queued);
+        Progress { began: now, written, taken, moved: now, looked: now, window: (now, taken) }
+    }
+
+    /// The socket took more, so the peer did.
+    pub fn wrote(&mut self, written: u64, queued: u32, now: Tick) {
+        self.written += written;
+        self.saw(queued, now);
+        self.moved = now;
+    }
+
+    pub fn saw(&mut self, queued: u32, now: Tick) {
+        let taken = self.written.saturating_sub(queued.into());
+        if taken > self.taken {
+            self.taken = taken;
+            self.moved = now;
+        }
+    }
+
+    /// Whether the peer has taken enough within the last `patience`.
+    pub fn is_enough(&mut self, now: Tick, patience: Tick) -> bool {
+        let (since, before) = self.window;
+        let enough = LEAST_RATE * u64::from(patience) / u64::from(TICKS);
+        let paused = now.wrapping_sub(self.looked) > PAUSE;
+        self.looked = now;
+        if paused || self.taken - before >= enough {
+            self.window = (now, self.taken);
+            return true;
+        }
+        now.wrapping_sub(since) <= patience
+    }
+
+    /// Bytes a second that the peer has taken since the response began.
+    pub fn rate(&self, now: Tick) -> u64 {
+        self.taken * u64::from(TICKS) / u64::from(now.wrapping_sub(self.began) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks every two ticks at a peer of which `queued` says what it has not acknowledged by then; when it was too slow.
+    fn ends(patience: Tick, queued: impl Fn(Tick) -> u32) -> Option<Tick> {
+        let mut progress = Progress::new(100_000, 100_000, 0);
+        (0..1000).step_by(2).find(|&now| {
+            progress.saw(queued(now), now);
+            !progress.is_enough(now, patience)
+        })
+    }
+
+    #[test]
+    fn a_peer_that_takes_nothing_or_less_than_the_least_is_too_slow() {
+        assert_eq!(ends(300, |_| 100_000), Some(302));
+        assert_eq!(ends(300, |now| 100_000 - now * 25), Some(302));
+        assert_eq!(ends(300, |now| 100_000 - now * 26), None);
+        assert_eq!(ends(300, |now| if now < 50 { 100_000 } else { 20_000 }), Some(352));
+    }
+
+    #[test]
+    fn a_pause_of_ours_ends_nobody() {
+        let mut progress = Progress::new(100_000, 100_000, 0);
+        assert!(progress.is_enough(1000, 300) && progress.is_enough(1002, 300));
+        assert_eq!((1004..2000).step_by(2).find(|&now| !progress.is_enough(now, 300)), Some(1302));
+    }
+
+    #[test]
+    fn the_rate_is_of_the_whole_response() {
+        let mut progress = Progress::new(1000, 3000, 0);
+        assert_eq!((progress.rate(9), progress.moved), (0, 0));
+        progress.saw(1000, 9);
+        assert_eq!((progress.rate(9), progress.moved), (2000, 9));
+    }
+}
