@@ -21,7 +21,6 @@ import (
 )
 
 const (
-	adminConnections   = 64
 	adminHeadTimeout   = 10 * time.Second
 	adminPause         = 100 * time.Millisecond
 	adminLingerTimeout = time.Second
@@ -67,7 +66,7 @@ func (a *Admin) Serve(version string, s *server.Server, reloads *Reloads, access
 }
 
 func (a *Admin) accept() {
-	room := make(chan struct{}, adminConnections)
+	room := make(chan struct{}, server.AdminConnections)
 	for {
 		room <- struct{}{}
 		conn, err := a.listener.Accept()

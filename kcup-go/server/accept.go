@@ -18,7 +18,7 @@ const (
 type acceptor struct {
 	*shared
 	workers  []*worker
-	listener int
+	listener *listener
 	epoll    int
 	events   [2]unix.EpollEvent
 	watching bool
@@ -36,7 +36,7 @@ func (a *acceptor) init() (err error) {
 		return err
 	}
 	a.watching = true
-	for _, fd := range []int{a.listener, a.room.wake} {
+	for _, fd := range []int{a.listener.fd, a.room.wake} {
 		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
 		if err = unix.EpollCtl(a.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
 			return err
@@ -59,7 +59,7 @@ func (a *acceptor) run() {
 			time.Sleep(drainPause) // connections that end give back what has run out
 		}
 	}
-	unix.Close(a.listener)
+	unix.Close(a.listener.fd)
 	a.tellAll(func(m *mailbox) { m.last = true })
 }
 
@@ -112,11 +112,11 @@ func (a *acceptor) watch(listening bool) {
 		return
 	}
 	a.watching = listening
-	event := unix.EpollEvent{Fd: int32(a.listener)}
+	event := unix.EpollEvent{Fd: int32(a.listener.fd)}
 	if listening {
 		event.Events = unix.EPOLLIN
 	}
-	_ = unix.EpollCtl(a.epoll, unix.EPOLL_CTL_MOD, a.listener, &event) // it was added, so it cannot fail
+	_ = unix.EpollCtl(a.epoll, unix.EPOLL_CTL_MOD, a.listener.fd, &event) // it was added, so it cannot fail
 }
 
 // take accepts what waits, within the limit; at the limit the connection that has been silent longest makes room.
@@ -143,12 +143,15 @@ func (a *acceptor) take() {
 // accept takes one connection and gives it to the worker that has fewest. What is wrong with a connection that is
 // gone already is no error.
 func (a *acceptor) accept() syscall.Errno {
-	fd, err := accept(a.listener)
+	fd, err := accept(a.listener.fd)
 	if isOfConnection(err) {
 		return 0
 	}
 	if err != 0 {
 		return err
+	}
+	if a.listener.isUnix {
+		_ = setLimits(int(fd)) // else they stay as the system has them
 	}
 	least := a.workers[0]
 	for _, w := range a.workers[1:] {

@@ -38,60 +38,74 @@ func quotaCPUs(quota, period string, otherwise int) int {
 }
 
 // memory is what limits ours: the cgroups above us that have a limit.
-type memory []memoryGroup
+type memory struct {
+	groups []memoryGroup
+	tcp    int64 // version 1's smallest limit on sockets' buffers, which its other limit leaves out; 0 is none
+}
 
 // memoryGroup is held open: the sandbox lets nothing be opened later.
 type memoryGroup struct {
+	charged            bool // with sockets' buffers: version 2
 	limit, usage, stat int
 	cache              [2]string // what of the usage the kernel takes back when it is short, by its names in stat
 }
 
-func openMemory() (m memory) {
+func openMemory() *memory {
+	m := &memory{}
 	for _, dir := range cgroupDirs("") {
-		m.add(dir, "memory.max", "memory.current", "")
+		m.add(dir, true, "memory.max", "memory.current", "")
 	}
 	for _, dir := range cgroupDirs("memory") {
 		// Without "total_" it would be that of this group alone.
-		m.add(dir, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
+		m.add(dir, false, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
+		if n, is := limitOf(path.Join(dir, "memory.kmem.tcp.limit_in_bytes")); is && (m.tcp == 0 || n < m.tcp) {
+			m.tcp = n
+		}
 	}
 	return m
 }
 
-// add takes a group in if it has a limit. Version 1 says none with a number near 2^63.
-func (m *memory) add(dir, limit, usage, prefix string) {
-	if n, err := strconv.ParseInt(readText(path.Join(dir, limit)), 10, 64); err != nil || n >= 1<<60 {
+// add takes a group in if it has a limit.
+func (m *memory) add(dir string, charged bool, limit, usage, prefix string) {
+	if _, is := limitOf(path.Join(dir, limit)); !is {
 		return
 	}
 	open := func(name string) int {
 		fd, _ := unix.Open(path.Join(dir, name), unix.O_RDONLY|unix.O_CLOEXEC, 0) // reading says what is wrong with it
 		return fd
 	}
-	*m = append(*m, memoryGroup{open(limit), open(usage), open("memory.stat"),
+	m.groups = append(m.groups, memoryGroup{charged, open(limit), open(usage), open("memory.stat"),
 		[2]string{prefix + "inactive_file", prefix + "active_file"}})
 }
 
-func (m memory) close() {
-	for _, group := range m {
+func (m *memory) close() {
+	for _, group := range m.groups {
 		for _, fd := range []int{group.limit, group.usage, group.stat} {
 			_ = unix.Close(fd)
 		}
 	}
 }
 
+// limitOf reads a limit. Version 1 says none with a number near 2^63.
+func limitOf(file string) (n int64, is bool) {
+	n, err := strconv.ParseInt(readText(file), 10, 64)
+	return n, err == nil && n < 1<<60
+}
+
 // least is the smallest limit, 0 for none.
-func (m memory) least() (least int64) {
-	for _, group := range m {
+func (m *memory) least() (least int64, charged bool) {
+	for _, group := range m.groups {
 		if n, is := readNumber(group.limit); is && (least == 0 || n < least) {
-			least = n
+			least, charged = n, group.charged
 		}
 	}
-	return least
+	return least, charged
 }
 
 // room is how many bytes more we may use, as far as is known.
-func (m memory) room() int64 {
+func (m *memory) room() int64 {
 	least := int64(math.MaxInt64)
-	for _, group := range m {
+	for _, group := range m.groups {
 		limit, is := readNumber(group.limit)
 		used, is2 := readNumber(group.usage)
 		if !is || !is2 {

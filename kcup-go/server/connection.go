@@ -25,6 +25,8 @@ type connection struct {
 	next, prev int32
 	since      uint32 // tick in which it entered its phase
 	left       int32  // bytes that may still be discarded while lingering
+	claim      int32  // what the kernel may hold of its responses, at most
+	buffer     int32  // its send buffer
 	phase      phase
 	hangup     bool   // the peer has ended its side or is gone: read on to the end
 	full       bool   // the last read filled its buffer: there may be more
@@ -225,6 +227,7 @@ func (w *worker) close(slot int32, why reason) {
 		w.spare.giveOutgoing(c.out)
 		c.out = nil
 	}
+	w.account.set(c, 0)
 	unix.Close(int(c.fd))
 	c.queued = false
 	w.remove(slot)
@@ -236,9 +239,8 @@ func (w *worker) close(slot int32, why reason) {
 	}
 }
 
-// reset closes without waiting for bytes that the peer does not take (K-82).
-func (w *worker) reset(slot int32) {
-	now := unix.Linger{Onoff: 1}
-	_ = unix.SetsockoptLinger(int(w.slots[slot].fd), unix.SOL_SOCKET, unix.SO_LINGER, &now)
-	w.close(slot, writeTimeout)
+// reset closes without waiting for bytes that the peer does not take.
+func (w *worker) reset(slot int32, why reason) {
+	forget(w.slots[slot].fd)
+	w.close(slot, why)
 }

@@ -21,6 +21,8 @@ const (
 	writeTimeout
 	evicted
 	shed
+	outOfMemory
+	replaced
 	drained
 	reasons
 	stays = reasons // it was not
@@ -28,7 +30,8 @@ const (
 
 // Reasons are the names of why connections were closed, in the order of Counters.Closed.
 var Reasons = [reasons]string{
-	"peer", "answered", "refused", "idle_timeout", "header_timeout", "write_timeout", "evicted", "shed", "drained",
+	"peer", "answered", "refused", "idle_timeout", "header_timeout", "write_timeout", "evicted", "shed", "memory",
+	"replaced", "drained",
 }
 
 // Counters are the numbers of one worker, or of all.

@@ -1,89 +1,127 @@
 package server
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
+
+	"kcup/server/guard"
 )
 
 const (
 	// What one silent connection costs: the kernel's socket, its dentry and its place in an epoll set, and our
-	// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0004.
-	connectionCost = 2048
+	// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0004. Version 2 charges more of it.
+	connectionCost        = 2048
+	connectionCostCharged = 3072
 	// The program, its runtime and its workers at rest.
 	resting = 12 << 20
 	// Both variants of the largest content that has any, twice during a reload.
 	variants = 4 << 20
-	// More than this is never kept of incomplete heads; at least two heads always are.
-	mostKept  = 64 << 20
-	leastKept = 32 << 10
-	// Descriptors that are not connections: standard streams, listener, signals, what waits for events, cgroups' files,
-	// the content's while it is read, the service manager's socket; and those of each worker; and what --admin has, some
-	// connections among them.
-	descriptors         = 24
+	// More than this is never kept of incomplete heads; at least two heads for each worker always are.
+	mostKept = 64 << 20
+	// What the kernel may hold of responses where nothing limits it.
+	unlimitedSockets = 256 << 20
+	// What a worker may let the kernel hold at least: one response, and what comes behind it.
+	leastShare = leastBuffer + overshoot + receiveBuffer
+	// So many connections are promised whatever a reload needs (K-104).
+	leastConnections = 64
+	// Descriptors that are neither connections nor open yet: the listener, what the acceptor, the runtime and each worker
+	// wait for, the service manager's socket; of content two old ones, and three while one is read.
+	descriptors         = 3 + 2 + 2 + 5
 	descriptorsOfWorker = 2
-	descriptorsOfAdmin  = 16
+	// The same of --admin: its listener, two files of /proc, and its connections.
+	descriptorsOfAdmin = 3 + AdminConnections
 )
 
-// envelope is how much this process may hold, decided once, so that the answer to too many peers is never the
-// kernel's OOM killer.
+// AdminConnections is how many the admin listener holds (K-115).
+const AdminConnections = 64
+
+// envelope is how much this process may hold, so that the answer to too many peers is never the kernel's OOM killer.
+// It is computed again with each content that comes and goes (K-89).
 type envelope struct {
 	maxConnections int
-	kept           int  // bytes of incomplete heads, over all workers
-	short          bool // memory, and not what was asked for or descriptors, decided on maxConnections
-	limited        bool // by a cgroup
+	kept           int64 // bytes of incomplete heads, over all workers
+	sockets        int64 // bytes that the kernel may hold of responses, over all workers
+	short          bool  // memory, and not what was asked for or descriptors, decided on maxConnections
+	limited        bool  // by a cgroup
+	fits           bool  // what is promised at least (K-104)
 }
 
 // surroundings are the limits that we live in.
 type surroundings struct {
 	memory      int64 // of our cgroups the smallest limit, in bytes; 0 is none
+	charged     bool  // to which sockets' buffers count: version 2
+	tcp         int64 // where they do not, version 1's limit on them; 0 is none
 	descriptors uint64
 }
 
 // readSurroundings needs no raising of the limit on descriptors: Go's start does that.
-func readSurroundings(m memory, admin bool) surroundings {
+func readSurroundings(m *memory, admin bool) surroundings {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		limit.Cur = unix.RLIM_INFINITY
 	}
+	others := uint64(descriptors)
 	if admin {
-		limit.Cur = max(limit.Cur, descriptorsOfAdmin) - descriptorsOfAdmin
+		others += descriptorsOfAdmin
 	}
-	return surroundings{m.least(), limit.Cur}
+	open, _ := os.ReadDir("/proc/self/fd") // without /proc nothing is known of what we were given
+	others += uint64(len(open))
+	memory, charged := m.least()
+	return surroundings{memory, charged, m.tcp, max(limit.Cur, others) - others}
 }
 
-// newEnvelope is pure. content is the size of the bytes and their variants.
-func newEnvelope(wanted, threads int, content int64, around surroundings) envelope {
-	others := uint64(descriptors + descriptorsOfWorker*threads)
-	connections := wanted
-	if available := max(around.descriptors, others+1) - others; available < uint64(wanted) {
-		connections = int(available)
+// newEnvelope is pure. contents is the size of all bytes and variants that are held, and of those to come.
+func newEnvelope(wanted, threads int, contents int64, around surroundings) envelope {
+	workers := uint64(descriptorsOfWorker * threads)
+	e := envelope{maxConnections: wanted, kept: mostKept, sockets: unlimitedSockets, fits: true}
+	if available := max(around.descriptors, workers+1) - workers; available < uint64(wanted) {
+		e.maxConnections = int(available)
 	}
-	if around.memory == 0 {
-		return envelope{maxConnections: connections, kept: mostKept}
+	if around.tcp > 0 {
+		e.sockets = around.tcp / 4 * 3
 	}
-	// A reload needs room for new content besides: where there is none it fails (K-104).
-	free := max(around.memory-resting-content, 0)
-	affordable := max(int(free/4*3/connectionCost), 1)
-	most := min(connections, affordable)
-	left := max(free-int64(most)*connectionCost, 0)
-	return envelope{most, int(min(max(left/4, leastKept), mostKept)), affordable < connections, true}
+	if around.memory > 0 {
+		e.limit(threads, max(around.memory-resting-contents, 0), around.charged)
+	}
+	e.kept, e.sockets = max(e.kept, int64(threads*2*guard.MaxHead)), max(e.sockets, int64(threads*leastShare))
+	return e
+}
+
+// limit divides what is free of the memory. Where sockets' buffers are charged the last part is what comes between two
+// turns of the workers.
+func (e *envelope) limit(threads int, free int64, charged bool) {
+	cost, share := int64(connectionCost), free/4*3
+	if charged {
+		cost, share = connectionCostCharged, free/2
+	}
+	least := min(int64(e.maxConnections), leastConnections)*cost + int64(threads)*(2*guard.MaxHead+leastShare)
+	affordable := int(max(share/cost, 1))
+	e.limited, e.short, e.fits = true, affordable < e.maxConnections, free >= least
+	e.maxConnections = min(e.maxConnections, affordable)
+	left := max(free-int64(e.maxConnections)*cost, 0)
+	e.kept = min(left/4, mostKept)
+	if charged {
+		e.sockets = left / 2
+	}
 }
 
 // apply tells the runtime, and says what was decided; it warns where it is memory that is short.
 func (e envelope) apply(wanted, threads int, log *logrus.Logger) {
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
-	if e.limited {
+	if e.limited && os.Getenv("GOMEMLIMIT") == "" {
 		// The content lies outside of the heap; its variants do not.
-		debug.SetMemoryLimit(resting + variants + int64(e.kept))
+		debug.SetMemoryLimit(resting + variants + e.kept)
 	}
-	kept := e.kept / 1024
+	kept, sockets := e.kept/1024, e.sockets/1024
 	if e.short {
-		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads", e.maxConnections, wanted, kept)
+		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads, %d KiB for responses on their way",
+			e.maxConnections, wanted, kept, sockets)
 	} else {
-		log.Infof("at most %d connections, %d KiB for incomplete heads", e.maxConnections, kept)
+		log.Infof("at most %d connections, %d KiB for incomplete heads, %d KiB for responses on their way", e.maxConnections, kept, sockets)
 	}
 }

@@ -2,34 +2,57 @@ package server
 
 import "testing"
 
-func testEnvelope(content, memory int64, descriptors uint64) envelope {
-	return newEnvelope(20000, 2, content, surroundings{memory, descriptors})
+func testEnvelope(contents int64, around surroundings) envelope {
+	return newEnvelope(20000, 2, contents, around)
 }
 
 func TestNothingIsTakenAwayWhereNothingIsShort(t *testing.T) {
 	for _, memory := range []int64{0, 100 << 20} {
-		if e := testEnvelope(66, memory, 1<<20); e.maxConnections != 20000 || e.short {
+		e := testEnvelope(66, surroundings{memory: memory, descriptors: 1 << 20})
+		if e.maxConnections != 20000 || e.short || !e.fits || e.sockets != unlimitedSockets {
 			t.Errorf("%d: %+v", memory, e)
 		}
 	}
 }
 
 func TestFewDescriptorsMeanFewConnections(t *testing.T) {
-	for given, want := range map[uint64]int{1024: 996, 10: 1} {
-		if e := testEnvelope(66, 0, given); e.maxConnections != want || e.short {
+	for given, want := range map[uint64]int{1000: 996, 3: 1} {
+		if e := testEnvelope(66, surroundings{descriptors: given}); e.maxConnections != want || e.short {
 			t.Errorf("%d: %+v", given, e)
 		}
 	}
 }
 
+func TestVersion1LimitsSocketsByThemselves(t *testing.T) {
+	if e := testEnvelope(66, surroundings{memory: 100 << 20, tcp: 8 << 20, descriptors: 1 << 20}); e.sockets != 6<<20 {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestThePartsFitTheMemoryTogether(t *testing.T) {
 	for memory := int64(16 << 20); memory < 511<<20; memory += 1 << 20 {
-		e := testEnvelope(1<<20, memory, 1<<20)
-		if total := int64(e.maxConnections)*connectionCost + int64(e.kept) + resting + 1<<20; total > memory {
-			t.Errorf("%d: %+v", memory, e)
+		for _, charged := range []bool{false, true} {
+			e := testEnvelope(1<<20, surroundings{memory: memory, charged: charged, descriptors: 1 << 20})
+			total := e.kept + resting + 1<<20
+			if charged {
+				total += int64(e.maxConnections)*connectionCostCharged + e.sockets
+			} else {
+				total += int64(e.maxConnections) * connectionCost
+			}
+			if total > memory || e.short != (e.maxConnections < 20000) || !e.fits {
+				t.Errorf("%d: %+v", memory, e)
+			}
 		}
-		if e.short != (e.maxConnections < 20000) {
-			t.Errorf("%d: %+v", memory, e)
+	}
+}
+
+// K-104: 64 connections, and two heads and a response for each worker.
+func TestWhatIsPromisedAtLeast(t *testing.T) {
+	around := surroundings{memory: 100 << 20, charged: true, descriptors: 1 << 20}
+	const least = 64*connectionCostCharged + 2*(32<<10+leastShare)
+	for contents, want := range map[int64]bool{88<<20 - least: true, 88<<20 - least + 1: false, 1 << 40: false} {
+		if e := testEnvelope(contents, around); e.fits != want {
+			t.Errorf("%d: %+v", contents, e)
 		}
 	}
 }

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	// What must be left beside the content: some connections, and for each worker two heads and a response.
-	leastConnections = 64
-	leastOfWorker    = 2*guard.MaxHead + 32<<10
+	// What must be left beside the content for each worker: two heads and a response.
+	leastOfWorker = 2*guard.MaxHead + leastShare
 	// What the process takes besides, from before it reads its content until it serves.
 	starting = 2 << 20
 )
@@ -27,7 +26,7 @@ func HasRoom(cfg *config.Config) (has func(needed int64) bool, close func()) {
 func (s *Server) MakeRoom(needed int64) bool { return s.memory.has(needed + least(len(s.workers))) }
 
 // has looks twice, since what is garbage counts as used.
-func (m memory) has(needed int64) bool {
+func (m *memory) has(needed int64) bool {
 	if m.room() >= needed {
 		return true
 	}

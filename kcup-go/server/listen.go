@@ -10,17 +10,14 @@ import (
 	"kcup/config"
 )
 
-// sendBuffer bounds what a slow peer can hold in the kernel. Below it large answers need more wake-ups; above it
-// nothing was gained.
-const sendBuffer = 262144
-
 // backlog asks for more than there will be: the kernel has a limit of its own.
 const backlog = 65535
 
 // listener is a listening socket, and what K-15 calls it.
 type listener struct {
-	fd  int
-	url string
+	fd     int
+	url    string
+	isUnix bool
 }
 
 // newListener takes the socket that was passed, else makes one.
@@ -30,10 +27,10 @@ func newListener(cfg *config.Config) (*listener, error) {
 	}
 	if cfg.Unix != "" {
 		fd, err := listenUnix(cfg.Unix)
-		return &listener{fd, "unix:" + cfg.Unix}, err
+		return &listener{fd, "unix:" + cfg.Unix, true}, err
 	}
 	fd, at, err := Listen(cfg.Host, cfg.Port)
-	return &listener{fd, "http://" + at.String() + "/"}, err
+	return &listener{fd, "http://" + at.String() + "/", false}, err
 }
 
 // Listen makes a listening socket, and says where it is.
@@ -74,10 +71,22 @@ func Listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error)
 func setOptions(fd int) error {
 	for _, option := range [...][3]int{
 		{unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},
-		{unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer},
 		{unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
 	} {
 		if err := unix.SetsockoptInt(fd, option[0], option[1], option[2]); err != nil {
+			return err
+		}
+	}
+	return setLimits(fd)
+}
+
+// setLimits sets what the kernel may hold for a connection (K-87); unix sockets do not inherit it. An urgent byte is
+// one like any other: else FIONREAD would count it and no read would give it.
+func setLimits(fd int) error {
+	for _, option := range [...][2]int{
+		{unix.SO_SNDBUF, leastBuffer / 2}, {unix.SO_RCVBUF, receiveBuffer / 2}, {unix.SO_OOBINLINE, 1},
+	} {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option[0], option[1]); err != nil {
 			return err
 		}
 	}

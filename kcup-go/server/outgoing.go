@@ -1,7 +1,9 @@
 package server
 
 import (
+	"math"
 	"syscall"
+	"time"
 
 	"kcup/content"
 	"kcup/ops/accesslog"
@@ -9,21 +11,44 @@ import (
 	"kcup/server/guard"
 )
 
+// leastRate is how many bytes a second the peer of a pending response accepts at least (K-82).
+const leastRate = 256
+
 // sendfileFrom is how long a body is that is sent from its file, which saves copying it into the socket at the price of
 // a second system call for the head. See docs/adr/0006 for what was measured.
 const sendfileFrom = 32 << 10
 
 // outgoing is the rest of an answer that the socket did not take at once. Its body borrows the content's bytes.
 type outgoing struct {
-	head    []byte
-	body    []byte
-	of      *content.Content // which it holds
-	end     reason           // after it, or that the connection stays
-	unsent  int              // bytes in the socket's queue when last looked at; unknown before the first look
-	stalled uint32           // tick since which the peer is known to have taken nothing
+	head     []byte
+	body     []byte
+	of       *content.Content // which it holds
+	end      reason           // after it, or that the connection stays
+	sent     int              // bytes of it that the kernel took
+	accepted int              // and the peer, when last looked at; unknown before the first look
+	counted  int              // accepted, when its window began
+	began    uint32           // tick
+	moved    uint32           // tick in which the peer is last known to have accepted something
+	window   uint32           // tick since which its least rate is held against it (K-82)
 }
 
-const unknown = -1
+const unknown = math.MinInt / 2
+
+// look takes in how many bytes the peer has not acknowledged.
+func (out *outgoing) look(unsent int, now uint32) {
+	if accepted := out.sent - unsent; accepted > out.accepted {
+		out.accepted, out.moved = accepted, now
+	}
+}
+
+// isTooSlow says that the peer has accepted less than the least in all of limit ticks. With the least accepted the
+// time begins anew.
+func (out *outgoing) isTooSlow(least int, limit, now uint32) bool {
+	if out.accepted-out.counted >= least {
+		out.counted, out.window = out.accepted, now
+	}
+	return now-out.window > limit
+}
 
 // spare keeps what blocked connections needed for the next ones, within bounds: an attack should not set the
 // size of our memory for good.
@@ -127,7 +152,7 @@ func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (
 		w.close(slot, peerGone)
 	case n < len(w.out)+len(body):
 		out := w.spare.takeOutgoing()
-		out.end, out.unsent = end, unknown
+		out.end, out.sent, out.accepted, out.counted, out.began = end, n, unknown, unknown, w.now
 		if n < len(w.out) {
 			out.head, n = append(out.head[:0], w.out[n:]...), len(w.out)
 		}
@@ -143,15 +168,21 @@ func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (
 	return false
 }
 
-// write counts what the kernel took of a head and a body, which is a slice of the content's bytes, or a constant.
-func (w *worker) write(slot int32, c *content.Content, head, body []byte) (n int, err syscall.Errno) {
-	if file, at, ok := c.Offset(body); ok && len(body) >= sendfileFrom {
-		n, err = sendfile(w.slots[slot].fd, head, file, at, len(body))
+// write counts and charges what the kernel took of a head and a body, which is a slice of the content's bytes, or a
+// constant.
+func (w *worker) write(slot int32, of *content.Content, head, body []byte) (n int, err syscall.Errno) {
+	c := &w.slots[slot]
+	if len(head)+len(body) > int(c.buffer) {
+		w.grant(c)
+	}
+	if file, at, ok := of.Offset(body); ok && len(body) >= sendfileFrom {
+		n, err = sendfile(c.fd, head, file, at, len(body))
 	} else {
-		n, err = writev(w.slots[slot].fd, &w.iov, head, body)
+		n, err = writev(c.fd, &w.iov, head, body)
 	}
 	if err == 0 {
 		w.counters.Bytes += uint64(n)
+		w.account.charge(c, n)
 	}
 	return n, err
 }
@@ -165,7 +196,7 @@ func (w *worker) resume(slot int32) {
 		return
 	}
 	if n > 0 {
-		out.unsent = unknown
+		out.sent += n
 		w.enter(slot, writing)
 	}
 	fromHead := min(n, len(out.head))
@@ -191,14 +222,11 @@ func (w *worker) resume(slot int32) {
 
 // glance looks whether the peer of a pending answer has taken anything of what the kernel holds, since that does
 // not always make room for more. It is the timeout of the writing phase.
-func (w *worker) glance(slot int32, limit uint32) {
+func (w *worker) glance(slot int32) {
 	out := w.slots[slot].out
-	unsent := unsentBytes(w.slots[slot].fd)
-	if out.unsent == unknown || unsent < out.unsent {
-		out.unsent, out.stalled = unsent, w.now
-	}
-	if w.now-out.stalled > limit {
-		w.reset(slot)
+	out.look(unsentBytes(w.slots[slot].fd), w.now)
+	if out.isTooSlow(int(w.stall)*leastRate/int(ticks(time.Second)), w.stall, w.now) {
+		w.reset(slot, writeTimeout)
 		return
 	}
 	w.enter(slot, writing)

@@ -14,17 +14,26 @@ import (
 
 // acquainted is a worker with one connection, whose other end is returned.
 func acquainted(t *testing.T, access *accesslog.Log) (w *worker, slot int32, other int) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unix.Close(pair[1]) })
 	s := &shared{}
 	s.content.Replace(newPipeline().content)
 	w = &worker{shared: s, phases: newPhases(), lines: access.Lines(), peers: []netip.Addr{{}}, in: make([]byte, guard.MaxHead+2+readSize)}
 	w.codec.init()
 	w.clock.Set(1767225600)
-	return w, w.add(int32(pair[0]), 1), pair[1]
+	slot, other = another(t, w)
+	return w, slot, other
+}
+
+// another is one more connection of it.
+func another(t *testing.T, w *worker) (slot int32, other int) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
+	if err == nil {
+		err = setLimits(pair[0])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(pair[1]) })
+	return w.add(int32(pair[0]), 1), pair[1]
 }
 
 func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {

@@ -32,7 +32,7 @@ func (p *phases) add(fd int32, now uint32) int32 {
 		p.push(slot, vacant)
 	}
 	c := &p.slots[slot]
-	*c = connection{fd: fd, generation: c.generation + 1, phase: vacant, next: c.next, prev: c.prev}
+	*c = connection{fd: fd, generation: c.generation + 1, buffer: leastBuffer, phase: vacant, next: c.next, prev: c.prev}
 	p.enter(slot, idle, now)
 	p.open++
 	return slot

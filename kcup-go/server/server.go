@@ -15,7 +15,6 @@ import (
 	"kcup/config"
 	"kcup/content"
 	"kcup/ops/accesslog"
-	"kcup/server/guard"
 )
 
 // Server is a bound listener, and workers that wait to be started.
@@ -24,9 +23,8 @@ type Server struct {
 	acceptor acceptor
 	workers  []*worker
 	running  sync.WaitGroup
-	memory   memory
+	memory   *memory
 	access   *accesslog.Log
-	url      string
 	patience time.Duration
 }
 
@@ -37,7 +35,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 	around := readSurroundings(memory, cfg.Admin.IsValid())
 	envelope := newEnvelope(cfg.MaxConnections, threads, c.Size(), around)
 	envelope.apply(cfg.MaxConnections, threads, log)
-	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: max(envelope.kept/threads, 2*guard.MaxHead)}
+	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: int(envelope.kept) / threads, share: envelope.sockets / int64(threads)}
 	s.content.Replace(c)
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
 	s.limits = [phaseCount]uint32{
@@ -58,11 +56,9 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 		server.workers = append(server.workers, w)
 	}
 	server.acceptor.shared, server.acceptor.workers, server.acceptor.most = s, server.workers, envelope.maxConnections
-	listener, err := newListener(cfg)
-	if err != nil {
+	if server.acceptor.listener, err = newListener(cfg); err != nil {
 		return nil, err
 	}
-	server.acceptor.listener, server.url = listener.fd, listener.url
 	if err = server.acceptor.init(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
 	}
@@ -70,7 +66,9 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 }
 
 // Greeting is the line of K-15.
-func (s *Server) Greeting() string { return fmt.Sprintf("kcup listening on %s\n", s.url) }
+func (s *Server) Greeting() string {
+	return fmt.Sprintf("kcup listening on %s\n", s.acceptor.listener.url)
+}
 
 // Content is what is served, for a look at what is no part of its bytes.
 func (s *Server) Content() *content.Content { return s.shared.content.Peek() }

@@ -124,6 +124,34 @@ func unsentBytes(fd int32) int {
 	return n
 }
 
+// Indexes into what SO_MEMINFO tells; see include/uapi/linux/sock_diag.h.
+const (
+	memWriteAlloc  = 2 // what of a unix socket's bytes the peer has not read
+	memWriteQueued = 5 // what of a TCP socket's bytes the peer has not acknowledged
+	memVars        = 9
+)
+
+// heldFor returns how many bytes the kernel holds of what was sent, with its own bookkeeping.
+func heldFor(fd int32) int32 {
+	var held [memVars]uint32
+	length := uint32(unsafe.Sizeof(held))
+	_, _, err := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO, uintptr(unsafe.Pointer(&held)), uintptr(unsafe.Pointer(&length)), 0)
+	if err != 0 {
+		return 0
+	}
+	return int32(max(held[memWriteAlloc], held[memWriteQueued]))
+}
+
+// setSendBuffer asks for half of what it is to be: the kernel doubles it.
+func setSendBuffer(fd, size int32) {
+	_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, int(size/2)) // it stays as it was
+}
+
+// forget makes the close of a connection throw away what the peer has not acknowledged.
+func forget(fd int32) {
+	_ = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+}
+
 // newWake makes an eventfd: a write by anyone ends its owner's wait.
 func newWake() (int, error) { return unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC) }
 

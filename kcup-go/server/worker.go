@@ -29,6 +29,7 @@ type shared struct {
 	limits   [phaseCount]uint32 // ticks after which a phase ends
 	stall    uint32             // ticks after which a peer that takes nothing is given up
 	heldMost int                // bytes a worker may keep of unfinished heads
+	share    int64              // bytes that the kernel may hold of its responses
 	started  time.Time
 	log      *logrus.Logger
 	room     room
@@ -52,6 +53,8 @@ type worker struct {
 	again    []int32 // slots that get another turn although nothing new has happened
 	turning  []int32
 	held     int
+	account  account
+	owing    []int32 // slots with a claim, while it is settled
 	draining bool
 	last     bool // no more connections will come
 	cut      bool // the drain has taken too long
@@ -78,7 +81,7 @@ type mailbox struct {
 }
 
 func newWorker(s *shared, lines *accesslog.Lines) (*worker, error) {
-	w := &worker{shared: s, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
+	w := &worker{shared: s, account: account{share: s.share}, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
 	w.codec.init()
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -112,6 +115,9 @@ func (w *worker) run() {
 			w.readMail()
 		}
 		w.expire()
+		if w.account.isOver(w.queue[writing].count) {
+			w.settle()
+		}
 		if since, is := w.lines.Oldest(); is && w.now-since >= lineAge {
 			w.lines.HandOver()
 		}
@@ -131,7 +137,7 @@ func (w *worker) expire() {
 			}
 			switch p {
 			case writing:
-				w.glance(slot, w.stall)
+				w.glance(slot)
 			case idle:
 				w.dismiss(slot, idleTimeout)
 			case inHead:
