@@ -56,7 +56,9 @@ func serve(cfg *config.Config) (status int, err error) {
 	_, _ = fmt.Fprint(stdout, s.Greeting())
 	access.Start(os.Stdout, stdout.Written())
 	go around.Reload.Run()
-	<-signals
+	if err := s.Wait(signals); err != nil {
+		return 0, err
+	}
 	around.Reload.Stop()
 	return ops.Fail(stderr, s.Drain(signals)), nil // nobody may be reading any more, and the end must not wait for that
 }

@@ -12,6 +12,8 @@ const (
 	acceptPause = 100 * time.Millisecond
 	acceptBatch = 64
 	drainPause  = 10 * time.Millisecond
+	// crowdedMost is how long a new connection waits when nobody is silent.
+	crowdedMost = time.Second
 )
 
 // acceptor takes connections and deals them out. It is the only one that counts them against --max-connections.
@@ -22,10 +24,13 @@ type acceptor struct {
 	epoll    int
 	events   [2]unix.EpollEvent
 	watching bool
-	most     int
 	paused   bool
-	asked    *worker // is making room
-	awaited  uint32  // its count of evictions when it has
+	ceiling  int       // so many were open when descriptors ran out; 0 is unknown
+	asked    *worker   // is making room
+	awaited  uint32    // its count of evictions when it has
+	relieved bool      // somebody was asked since the last connection was accepted
+	forced   bool      // and need not have been silent
+	crowded  time.Time // since when as many as can be are open, and nobody is silent
 	draining atomic.Bool
 	lastLog  time.Time
 }
@@ -46,21 +51,26 @@ func (a *acceptor) init() (err error) {
 }
 
 // run ends when the drain begins and what had been waiting is accepted.
-func (a *acceptor) run() {
+func (a *acceptor) run() error {
 	for !a.draining.Load() {
-		if a.wait() {
+		waits, err := a.wait()
+		if err != nil {
+			return err
+		}
+		if waits {
 			a.take()
 		}
 	}
 	// First, so that what is accepted from now on is answered for the last time.
 	a.tellAll(func(m *mailbox) { m.drain = true })
-	for err := syscall.Errno(0); err == 0 || isShortage(err); err = a.accept() {
+	for err := syscall.Errno(0); err != unix.EAGAIN; err = a.accept() {
 		if err != 0 {
 			time.Sleep(drainPause) // connections that end give back what has run out
 		}
 	}
 	unix.Close(a.listener.fd)
 	a.tellAll(func(m *mailbox) { m.last = true })
+	return nil
 }
 
 func (a *acceptor) tellAll(what func(*mailbox)) {
@@ -69,41 +79,89 @@ func (a *acceptor) tellAll(what func(*mailbox)) {
 	}
 }
 
-// wait says whether a connection waits for which there is room, or can be.
-func (a *acceptor) wait() bool {
-	listening := !a.paused
-	if listening && a.open() >= a.most {
+// wait says whether there is something to take: a connection waits for which there is room, or can be.
+func (a *acceptor) wait() (takes bool, err error) {
+	a.hear()
+	listens, timeout := !a.paused, time.Duration(-1)
+	switch {
+	case a.paused:
+		timeout = acceptPause
+	case a.isFull():
 		// Asked before looking, so that what closes or falls silent in between wakes us.
 		a.room.wanted.Store(true)
-		listening = a.canMakeRoom()
-		a.room.wanted.Store(!listening)
+		if listens, timeout = a.mayDisplace(); listens && a.isOver() {
+			return true, nil // that does not wait for a new connection
+		}
+		a.room.wanted.Store(!listens)
+	default:
+		a.ceiling = 0
+		if !a.forced {
+			a.crowded = time.Time{}
+		}
 	}
-	a.watch(listening)
-	timeout := -1
-	if a.paused {
-		timeout = int(acceptPause / time.Millisecond)
+	a.watch(listens)
+	n, err := await(a.epoll, a.events[:], int(timeout/time.Millisecond))
+	if err != nil {
+		return false, err
 	}
-	n := await(a.epoll, a.events[:], timeout)
 	if n == 0 {
 		a.paused = false
 	}
-	waits := false
 	for _, event := range a.events[:n] {
 		if event.Fd == int32(a.room.wake) {
 			clearWake(a.room.wake)
-			return false // the counts have changed
+			return false, nil // the counts have changed
 		}
-		waits = true
+		takes = true
 	}
-	return waits
+	return takes, nil
 }
 
-// canMakeRoom says whether a connection has closed meanwhile, or may be asked to.
-func (a *acceptor) canMakeRoom() bool {
-	if a.asked != nil && a.asked.status.evictions.Load() == a.awaited {
-		a.asked = nil
+// limit is how many may be open.
+func (a *acceptor) limit() int {
+	if a.ceiling > 0 {
+		return min(a.ceiling, int(a.most.Load()))
 	}
-	return a.open() < a.most || a.asked == nil && silentest(a.workers) != nil
+	return int(a.most.Load())
+}
+
+// isFull says that a new connection takes another one's place.
+func (a *acceptor) isFull() bool { return a.open() >= a.limit() }
+
+// isOver says that the limit was lowered, and some have to go (K-89).
+func (a *acceptor) isOver() bool { return a.open() > a.limit() }
+
+// hear takes in that who was asked to make room has done what can be done.
+func (a *acceptor) hear() {
+	if a.asked == nil || a.asked.status.evictions.Load() != a.awaited {
+		return
+	}
+	switch a.asked = nil; {
+	case a.isFull():
+		a.crowd() // nobody was silent after all
+	case !a.forced:
+		a.crowded = time.Time{}
+	}
+}
+
+// crowd begins the time for which a new connection waits at most when nobody is silent.
+func (a *acceptor) crowd() {
+	if a.crowded.IsZero() {
+		a.crowded = time.Now()
+	}
+}
+
+// mayDisplace says whether somebody may be asked to make room; else for how long nobody will, if that is known.
+func (a *acceptor) mayDisplace() (may bool, wait time.Duration) {
+	switch {
+	case a.asked != nil:
+		return false, -1
+	case first(a.workers, a.isOver()) != nil:
+		return true, -1
+	}
+	a.crowd()
+	wait = max(0, crowdedMost-time.Since(a.crowded)+time.Millisecond)
+	return wait < 2*time.Millisecond, max(wait, time.Millisecond)
 }
 
 // watch turns the listener's events on or off: they would never end while nothing is accepted.
@@ -119,25 +177,43 @@ func (a *acceptor) watch(listening bool) {
 	_ = unix.EpollCtl(a.epoll, unix.EPOLL_CTL_MOD, a.listener.fd, &event) // it was added, so it cannot fail
 }
 
-// take accepts what waits, within the limit; at the limit the connection that has been silent longest makes room.
+// take accepts what waits, within the limit; at the limit somebody makes room (K-84).
 func (a *acceptor) take() {
-	room := a.most - a.open()
-	if room > 0 {
-		for range min(room, acceptBatch) {
-			if err := a.accept(); err != 0 {
-				if err != unix.EAGAIN {
-					a.pause(err)
-				}
-				return
-			}
+	if a.isFull() {
+		a.displace()
+		return
+	}
+	for range min(a.limit()-a.open(), acceptBatch) {
+		err := a.accept()
+		switch {
+		case err == 0:
+			a.relieved, a.forced = false, false
+			continue
+		case err == unix.EAGAIN:
+		case (err == unix.EMFILE || err == unix.ENFILE) && !a.relieved && a.open() > 0:
+			a.ceiling = a.open()
+			a.warn(err)
+		default:
+			a.relieved, a.paused = false, true
+			a.warn(err)
 		}
 		return
 	}
-	if w := silentest(a.workers); w != nil {
-		a.asked, a.awaited = w, w.status.evictions.Load()+1
-		a.room.wanted.Store(true)
-		w.tell(func(m *mailbox) { m.evict++ })
+}
+
+// displace asks one worker to close one connection: a silent one, or, where nobody has been silent for long enough,
+// anybody's.
+func (a *acceptor) displace() {
+	w, anybody := first(a.workers, false), false
+	if w == nil && (a.isOver() || !a.crowded.IsZero() && time.Since(a.crowded) >= crowdedMost) {
+		w, anybody = first(a.workers, true), true
 	}
+	if w == nil {
+		return
+	}
+	a.asked, a.awaited, a.relieved, a.forced = w, w.status.evictions.Load()+1, true, anybody
+	a.room.wanted.Store(true)
+	w.tell(func(m *mailbox) { m.evict, m.anybody = true, anybody })
 }
 
 // accept takes one connection and gives it to the worker that has fewest. What is wrong with a connection that is
@@ -168,24 +244,14 @@ func (a *acceptor) accept() syscall.Errno {
 func isOfConnection(err syscall.Errno) bool {
 	switch err {
 	case unix.ECONNABORTED, unix.EINTR, unix.EPROTO, unix.ENETDOWN, unix.ENOPROTOOPT, unix.EHOSTDOWN, unix.ENONET,
-		unix.EHOSTUNREACH, unix.EOPNOTSUPP, unix.ENETUNREACH:
+		unix.EHOSTUNREACH, unix.EOPNOTSUPP, unix.ENETUNREACH, unix.EPERM:
 		return true
 	}
 	return false
 }
 
-// isShortage knows the errors that pass when others give something back (K-85).
-func isShortage(err syscall.Errno) bool {
-	switch err {
-	case unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM:
-		return true
-	}
-	return false
-}
-
-// pause lets others give back what has run out (K-85).
-func (a *acceptor) pause(err error) {
-	a.paused = true
+// warn says once a second why accepting fails.
+func (a *acceptor) warn(err error) {
 	if now := time.Now(); now.Sub(a.lastLog) >= time.Second {
 		a.lastLog = now
 		a.log.Warnf("cannot accept connections for now: %v", err)

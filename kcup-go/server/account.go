@@ -15,24 +15,34 @@ const (
 	overhead = 2 << 10
 	// How far a write may go beyond the send buffer: the kernel fills the packet that it has begun.
 	overshoot = 64 << 10
+	// What one connection may hold at least, with what comes behind its response.
+	leastShare = leastBuffer + overshoot + receiveBuffer
 )
 
 // account is what one worker may let the kernel hold. A connection's claim is an upper bound of what it holds of the
 // connection's responses: nobody tells us what peers acknowledge, so claims only grow until they are settled.
 type account struct {
-	share   int64
+	budget  int64
+	held    int64 // what of it connections and heads take where these are of the same memory
 	claimed int64 // the claims of all connections
+	pending int64 // what may wait behind the responses that are pending
 }
 
-// allowance is the send buffer of a connection that has much to send.
-func (a *account) allowance() int32 {
-	free := max((a.share-a.claimed)/16, leastBuffer)
-	return 1 << (bits.Len64(uint64(min(free, mostBuffer))) - 1)
+// share is what claims may come to together.
+func (a *account) share() int64 { return max(a.budget-a.held, 2*leastShare) }
+
+func (a *account) total() int64 { return a.claimed + a.pending }
+
+// allowance is the send buffer of a connection that has much to send: a sixteenth of what is left.
+func (a *account) allowance(c *connection) int32 {
+	free := (a.share() - a.total() + int64(c.claim)) / 16
+	return 1 << (bits.Len64(uint64(min(max(free, leastBuffer), mostBuffer))) - 1)
 }
 
-// charge adds what was written to a connection's claim.
+// charge adds what was written to a connection's claim. A buffer that has become smaller takes nothing back.
 func (a *account) charge(c *connection, written int) {
-	a.set(c, min(c.claim+int32(min(written, mostBuffer))+overhead, c.buffer+overshoot))
+	claim := min(c.claim+int32(min(written, mostBuffer))+overhead, c.buffer+overshoot)
+	a.set(c, max(claim, c.claim))
 }
 
 // set makes a claim what it is known to be.
@@ -41,7 +51,11 @@ func (a *account) set(c *connection, claim int32) {
 	c.claim = claim
 }
 
-// isOver says that claims are to be settled, with so many responses pending.
-func (a *account) isOver(pending int) bool { return a.total(pending) > a.share }
+// isOver says that the share is used up.
+func (a *account) isOver() bool { return a.total() > a.share() }
 
-func (a *account) total(pending int) int64 { return a.claimed + int64(pending)*receiveBuffer }
+// isTight says that so little is left that somebody has to give way.
+func (a *account) isTight() bool { return a.total() > a.share()/8*7 }
+
+// isSettled says that as much is free as should be before the kernel is asked again.
+func (a *account) isSettled() bool { return a.total() <= a.share()/4*3 }

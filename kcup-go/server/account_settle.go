@@ -9,50 +9,63 @@ import (
 
 // grant gives a connection the send buffer that there is for it now, since what it sends does not fit the one it has.
 func (w *worker) grant(c *connection) {
-	if buffer := w.account.allowance(); buffer != c.buffer {
+	if buffer := w.account.allowance(c); buffer != c.buffer {
 		c.buffer = buffer
 		setSendBuffer(c.fd, buffer)
 	}
 }
 
-// settle asks the kernel what it holds for each connection with a claim. Where that leaves the account more than half
-// full nobody keeps a large buffer; where it leaves less than a quarter free, those whose peers have gone longest
-// without acknowledging anything are reset until a quarter is.
+// settle asks the kernel what it holds, connection by connection, until enough is free again; where too little is, those
+// are reset whose peers have gone longest without acknowledging anything.
 func (w *worker) settle() {
+	a := &w.account
+	if a.pending = int64(w.queue[writing].count) * receiveBuffer; w.cost > 0 {
+		a.held = int64(w.open)*w.cost + int64(w.held)
+	}
+	if !a.isOver() {
+		return
+	}
+	for range w.slots {
+		w.cursor = (w.cursor + 1) % len(w.slots)
+		if c := &w.slots[w.cursor]; c.claim > 0 {
+			w.settleOne(c)
+		}
+		if a.isSettled() {
+			return
+		}
+	}
+	if a.isTight() {
+		w.relieve()
+	}
+}
+
+// settleOne makes a claim what it really is, and its buffer the least: the next long response is granted another one.
+func (w *worker) settleOne(c *connection) {
+	w.account.set(c, heldFor(c.fd))
+	if c.phase == writing {
+		c.out.look(unsentBytes(c.fd), w.now)
+	}
+	if c.buffer > leastBuffer {
+		c.buffer = leastBuffer
+		setSendBuffer(c.fd, leastBuffer)
+	}
+}
+
+// relieve resets connections until enough is free.
+func (w *worker) relieve() {
 	w.owing = w.owing[:0]
 	for slot := range w.slots {
-		if c := &w.slots[slot]; c.claim > 0 {
-			w.account.set(c, heldFor(c.fd))
-			if c.claim > 0 {
-				w.owing = append(w.owing, int32(slot))
-			}
+		if w.slots[slot].claim > 0 {
+			w.owing = append(w.owing, int32(slot))
 		}
 	}
-	total := func() int64 { return w.account.total(w.queue[writing].count) }
-	if total() <= w.account.share/2 {
-		return
-	}
-	for slot := range w.slots {
-		if c := &w.slots[slot]; c.phase != vacant && c.buffer > leastBuffer {
-			c.buffer = leastBuffer
-			setSendBuffer(c.fd, leastBuffer)
-		}
-	}
-	most := w.account.share / 4 * 3
-	if total() <= most {
-		return
-	}
+	slices.SortFunc(w.owing, func(a, b int32) int { return cmp.Compare(w.movedAt(a), w.movedAt(b)) })
 	for _, slot := range w.owing {
-		if w.slots[slot].phase == writing {
-			w.slots[slot].out.look(unsentBytes(w.slots[slot].fd), w.now)
+		if w.account.isSettled() {
+			return
 		}
-	}
-	slices.SortStableFunc(w.owing, func(a, b int32) int { return cmp.Compare(w.movedAt(a), w.movedAt(b)) })
-	for _, slot := range w.owing {
-		if total() <= most {
-			break
-		}
-		w.reset(slot, outOfMemory)
+		w.close(slot, outOfMemory)
+		w.account.pending = int64(w.queue[writing].count) * receiveBuffer
 	}
 }
 

@@ -27,7 +27,9 @@ type connection struct {
 	left       int32  // bytes that may still be discarded while lingering
 	claim      int32  // what the kernel may hold of its responses, at most
 	buffer     int32  // its send buffer
+	unread     int32  // what its peer had not acknowledged when last looked at, while lingering
 	phase      phase
+	spoken     bool   // the peer has sent something
 	hangup     bool   // the peer has ended its side or is gone: read on to the end
 	full       bool   // the last read filled its buffer: there may be more
 	queued     bool   // on the worker's list for another turn
@@ -42,11 +44,19 @@ type kept struct {
 	bytes []byte
 }
 
-// input reads once for a connection that is not writing.
+// isWaiting says that the bytes begin with a request that was not looked at.
+func (k *kept) isWaiting() bool { return k != nil && k.guard.Length < len(k.bytes) }
+
+// input goes on with a connection that is not writing: it reads once, unless requests wait that were read before.
 func (w *worker) input(slot int32) {
-	if w.slots[slot].phase == lingering {
+	switch c := &w.slots[slot]; {
+	case c.phase == lingering:
 		w.discard(slot)
-	} else {
+	case c.kept.isWaiting():
+		w.enter(slot, idle)
+		c.full = true // what came meanwhile was not looked at
+		w.serve(slot, copy(w.in, c.kept.bytes))
+	default:
 		w.read(slot)
 	}
 }
@@ -60,18 +70,20 @@ func (w *worker) read(slot int32) {
 	}
 	n, err := recv(c.fd, w.in[before:before+readSize])
 	switch {
-	case err == unix.EAGAIN && (!w.draining || c.phase != idle):
+	case err == unix.EAGAIN && (!w.draining || c.phase != idle || !c.spoken):
 	case err == unix.EAGAIN:
-		w.dismiss(slot, drained)
-	case err != 0 || n == 0:
+		w.part(slot, drained, lingerMost)
+	case err != 0:
 		w.close(slot, peerGone)
+	case n == 0:
+		w.part(slot, peerGone, 0)
 	default:
-		c.full = n == readSize
+		c.full, c.spoken = n == readSize, true
 		w.serve(slot, before+n)
 	}
 }
 
-// serve answers the requests at the start of w.in, in order, and keeps what is left.
+// serve answers the requests at the start of w.in, in order, a turn's worth of them (K-88), and keeps what is left.
 func (w *worker) serve(slot int32, length int) {
 	b := w.in[:length]
 	var g guard.Guard
@@ -80,7 +92,11 @@ func (w *worker) serve(slot int32, length int) {
 	if c.kept != nil {
 		g = c.kept.guard
 	}
-	for len(b) > 0 {
+	for answers := 0; len(b) > 0; answers++ {
+		if answers == turnAnswers {
+			w.wait(slot, b)
+			return
+		}
 		switch g.Scan(b) {
 		case guard.Partial:
 			w.keep(slot, &g, b, resumed)
@@ -107,11 +123,23 @@ func (w *worker) serve(slot int32, length int) {
 // maybeAgain gives a connection another turn when the end of its input has not been seen, after all others had theirs.
 func (w *worker) maybeAgain(slot int32) {
 	c := &w.slots[slot]
-	if c.phase == vacant || c.queued || !c.full && !c.hangup && (!w.draining || c.phase != idle) {
-		return
+	if c.phase != vacant && (c.full || c.hangup || w.draining && c.phase == idle) {
+		w.queueUp(slot)
 	}
-	c.queued = true
-	w.again = append(w.again, slot)
+}
+
+func (w *worker) queueUp(slot int32) {
+	if c := &w.slots[slot]; !c.queued {
+		c.queued = true
+		w.again = append(w.again, slot)
+	}
+}
+
+// wait lets a connection with more requests wait for its next turn.
+func (w *worker) wait(slot int32, b []byte) {
+	w.enter(slot, inHead)
+	w.queueUp(slot)
+	w.stash(slot, b)
 }
 
 // keep holds on to a part of a head. When it goes on with what was kept only its new bytes are copied.
@@ -140,7 +168,7 @@ func (w *worker) keep(slot int32, g *guard.Guard, b []byte, resumed bool) {
 // shed ends connections until there is memory again for incomplete heads (K-86): the one whose head has been
 // incomplete longest, or, where there is none, the one that has just kept more.
 func (w *worker) shed(slot int32) {
-	for w.held > w.heldMost {
+	for int64(w.held) > w.heldMost.Load() {
 		first := w.queue[inHead].first
 		if first == none {
 			w.close(slot, shed)
@@ -160,6 +188,12 @@ func (w *worker) keepBehind(slot int32, b []byte) {
 		w.drop(slot)
 		return
 	}
+	w.stash(slot, b)
+}
+
+// stash holds on to bytes that are not looked at for now.
+func (w *worker) stash(slot int32, b []byte) {
+	c := &w.slots[slot]
 	if c.kept == nil {
 		c.kept = w.spare.takeKept()
 		w.held += cap(c.kept.bytes)
@@ -177,70 +211,4 @@ func (w *worker) drop(slot int32) {
 		w.held -= cap(k.bytes)
 		w.spare.giveKept(k)
 	}
-}
-
-// dismiss ends a silent connection. An answer that is still on its way would be lost to a reset (K-72).
-func (w *worker) dismiss(slot int32, why reason) {
-	if unsentBytes(w.slots[slot].fd) > 0 {
-		w.linger(slot, why)
-	} else {
-		w.close(slot, why)
-	}
-}
-
-// linger ends our side, so that the answer is not lost to a reset when the peer is still sending (K-72).
-func (w *worker) linger(slot int32, why reason) {
-	w.drop(slot)
-	c := &w.slots[slot]
-	if unix.Shutdown(int(c.fd), unix.SHUT_WR) != nil {
-		w.close(slot, why)
-		return
-	}
-	c.left, c.end = lingerMost, why
-	w.enter(slot, lingering)
-	w.discard(slot)
-}
-
-func (w *worker) discard(slot int32) {
-	c := &w.slots[slot]
-	for c.left > 0 {
-		most := min(int(c.left), readSize)
-		n, err := recv(c.fd, w.in[:most])
-		if err == unix.EAGAIN {
-			return
-		}
-		if err != 0 || n == 0 {
-			break
-		}
-		c.left -= int32(n)
-		if n < most && !c.hangup {
-			return
-		}
-	}
-	w.close(slot, c.end)
-}
-
-func (w *worker) close(slot int32, why reason) {
-	w.drop(slot)
-	c := &w.slots[slot]
-	if c.out != nil {
-		w.spare.giveOutgoing(c.out)
-		c.out = nil
-	}
-	w.account.set(c, 0)
-	unix.Close(int(c.fd))
-	c.queued = false
-	w.remove(slot)
-	w.closed = true
-	w.counters.Closed[why]++
-	w.status.open.Add(-1)
-	if why == evicted {
-		w.evictionOver()
-	}
-}
-
-// reset closes without waiting for bytes that the peer does not take.
-func (w *worker) reset(slot int32, why reason) {
-	forget(w.slots[slot].fd)
-	w.close(slot, why)
 }

@@ -24,8 +24,6 @@ const (
 	mostKept = 64 << 20
 	// What the kernel may hold of responses where nothing limits it.
 	unlimitedSockets = 256 << 20
-	// What a worker may let the kernel hold at least: one response, and what comes behind it.
-	leastShare = leastBuffer + overshoot + receiveBuffer
 	// So many connections are promised whatever a reload needs (K-104).
 	leastConnections = 64
 	// Descriptors that are neither connections nor open yet: the listener, what the acceptor, the runtime and each worker
@@ -44,7 +42,8 @@ const AdminConnections = 64
 type envelope struct {
 	maxConnections int
 	kept           int64 // bytes of incomplete heads, over all workers
-	sockets        int64 // bytes that the kernel may hold of responses, over all workers
+	sockets        int64 // bytes that the kernel may hold for connections, over all workers
+	cost           int64 // and how much of that one takes that only is open: nothing where buffers are counted apart
 	short          bool  // memory, and not what was asked for or descriptors, decided on maxConnections
 	limited        bool  // by a cgroup
 	fits           bool  // what is promised at least (K-104)
@@ -87,26 +86,24 @@ func newEnvelope(wanted, threads int, contents int64, around surroundings) envel
 	if around.memory > 0 {
 		e.limit(threads, max(around.memory-resting-contents, 0), around.charged)
 	}
-	e.kept, e.sockets = max(e.kept, int64(threads*2*guard.MaxHead)), max(e.sockets, int64(threads*leastShare))
+	e.kept = max(e.kept, int64(threads*2*guard.MaxHead))
 	return e
 }
 
-// limit divides what is free of the memory. Where sockets' buffers are charged the last part is what comes between two
-// turns of the workers.
+// limit divides what is free of the memory. Where sockets' buffers are charged they share it with connections and heads;
+// the last eighth is for what comes between two looks at the account.
 func (e *envelope) limit(threads int, free int64, charged bool) {
-	cost, share := int64(connectionCost), free/4*3
+	cost := int64(connectionCost)
 	if charged {
-		cost, share = connectionCostCharged, free/2
+		cost = connectionCostCharged
+		e.cost, e.sockets = cost, free/8*7
 	}
 	least := min(int64(e.maxConnections), leastConnections)*cost + int64(threads)*(2*guard.MaxHead+leastShare)
-	affordable := int(max(share/cost, 1))
+	affordable := int(max(free/4*3/cost, 1))
 	e.limited, e.short, e.fits = true, affordable < e.maxConnections, free >= least
 	e.maxConnections = min(e.maxConnections, affordable)
 	left := max(free-int64(e.maxConnections)*cost, 0)
 	e.kept = min(left/4, mostKept)
-	if charged {
-		e.sockets = left / 2
-	}
 }
 
 // apply tells the runtime, and says what was decided; it warns where it is memory that is short.
@@ -119,9 +116,9 @@ func (e envelope) apply(wanted, threads int, log *logrus.Logger) {
 	}
 	kept, sockets := e.kept/1024, e.sockets/1024
 	if e.short {
-		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads, %d KiB for responses on their way",
+		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads, %d KiB for what the kernel holds",
 			e.maxConnections, wanted, kept, sockets)
 	} else {
-		log.Infof("at most %d connections, %d KiB for incomplete heads, %d KiB for responses on their way", e.maxConnections, kept, sockets)
+		log.Infof("at most %d connections, %d KiB for incomplete heads, %d KiB for what the kernel holds", e.maxConnections, kept, sockets)
 	}
 }

@@ -33,12 +33,11 @@ func TestThePartsFitTheMemoryTogether(t *testing.T) {
 	for memory := int64(16 << 20); memory < 511<<20; memory += 1 << 20 {
 		for _, charged := range []bool{false, true} {
 			e := testEnvelope(1<<20, surroundings{memory: memory, charged: charged, descriptors: 1 << 20})
-			total := e.kept + resting + 1<<20
+			total := int64(e.maxConnections)*connectionCost + e.kept
 			if charged {
-				total += int64(e.maxConnections)*connectionCostCharged + e.sockets
-			} else {
-				total += int64(e.maxConnections) * connectionCost
+				total = max(e.sockets, int64(e.maxConnections)*connectionCostCharged+e.kept)
 			}
+			total += resting + 1<<20
 			if total > memory || e.short != (e.maxConnections < 20000) || !e.fits {
 				t.Errorf("%d: %+v", memory, e)
 			}

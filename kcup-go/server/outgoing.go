@@ -41,6 +41,11 @@ func (out *outgoing) look(unsent int, now uint32) {
 	}
 }
 
+// rate is how many bytes a second the peer has accepted.
+func (out *outgoing) rate(now uint32) uint32 {
+	return uint32(min(max(out.accepted, 0)*int(ticks(time.Second))/int(now-out.began+1), nobody-1))
+}
+
 // isTooSlow says that the peer has accepted less than the least in all of limit ticks. With the least accepted the
 // time begins anew.
 func (out *outgoing) isTooSlow(least int, limit, now uint32) bool {
@@ -146,7 +151,7 @@ func (w *worker) record(slot int32, method respond.Method, line []byte, status u
 
 // send writes w.out and body. It says whether the connection is ready for the next request.
 func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (sent bool) {
-	n, err := w.write(slot, c, w.out, body)
+	n, isTurn, err := w.write(slot, c, w.out, body)
 	switch {
 	case err != 0:
 		w.close(slot, peerGone)
@@ -160,21 +165,25 @@ func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (
 		out.body, out.of = body[n-len(w.out):], c
 		w.slots[slot].out = out
 		w.enter(slot, writing)
+		if isTurn {
+			w.queueUp(slot)
+		}
 	case end == stays:
 		return true
 	default:
-		w.linger(slot, end)
+		w.linger(slot, end, lingerMost)
 	}
 	return false
 }
 
 // write counts and charges what the kernel took of a head and a body, which is a slice of the content's bytes, or a
-// constant.
-func (w *worker) write(slot int32, of *content.Content, head, body []byte) (n int, err syscall.Errno) {
+// constant. It says whether that was a whole turn's worth (K-88): then no event will tell that there is room for more.
+func (w *worker) write(slot int32, of *content.Content, head, body []byte) (n int, isTurn bool, err syscall.Errno) {
 	c := &w.slots[slot]
 	if len(head)+len(body) > int(c.buffer) {
 		w.grant(c)
 	}
+	body = body[:min(len(body), turnBytes)]
 	if file, at, ok := of.Offset(body); ok && len(body) >= sendfileFrom {
 		n, err = sendfile(c.fd, head, file, at, len(body))
 	} else {
@@ -184,13 +193,13 @@ func (w *worker) write(slot int32, of *content.Content, head, body []byte) (n in
 		w.counters.Bytes += uint64(n)
 		w.account.charge(c, n)
 	}
-	return n, err
+	return n, n == len(head)+turnBytes, err
 }
 
 // resume goes on with a pending answer, and then with what the peer has sent meanwhile.
 func (w *worker) resume(slot int32) {
 	out := w.slots[slot].out
-	n, err := w.write(slot, out.of, out.head, out.body)
+	n, isTurn, err := w.write(slot, out.of, out.head, out.body)
 	if err != 0 {
 		w.close(slot, peerGone)
 		return
@@ -202,22 +211,20 @@ func (w *worker) resume(slot int32) {
 	fromHead := min(n, len(out.head))
 	out.head, out.body = out.head[fromHead:], out.body[n-fromHead:]
 	if len(out.head)+len(out.body) > 0 {
+		if isTurn {
+			w.queueUp(slot)
+		}
 		return
 	}
 	w.slots[slot].out = nil
 	end := out.end
 	w.spare.giveOutgoing(out)
 	if end != stays {
-		w.linger(slot, end)
+		w.linger(slot, end, lingerMost)
 		return
 	}
 	w.enter(slot, idle)
-	w.slots[slot].full = true // what came meanwhile was not looked at
-	if k := w.slots[slot].kept; k != nil {
-		w.serve(slot, copy(w.in, k.bytes))
-		return
-	}
-	w.read(slot)
+	w.input(slot)
 }
 
 // glance looks whether the peer of a pending answer has taken anything of what the kernel holds, since that does
@@ -226,7 +233,7 @@ func (w *worker) glance(slot int32) {
 	out := w.slots[slot].out
 	out.look(unsentBytes(w.slots[slot].fd), w.now)
 	if out.isTooSlow(int(w.stall)*leastRate/int(ticks(time.Second)), w.stall, w.now) {
-		w.reset(slot, writeTimeout)
+		w.close(slot, writeTimeout)
 		return
 	}
 	w.enter(slot, writing)

@@ -63,6 +63,11 @@ func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {
 	}
 }
 
+func later(w *worker) {
+	w.now += 100
+	w.expire()
+}
+
 // K-119: why a connection ended is what was decided first.
 func TestReasonsOfTheEnd(t *testing.T) {
 	for want, end := range map[reason]func(w *worker, slot int32, other int){
@@ -72,6 +77,8 @@ func TestReasonsOfTheEnd(t *testing.T) {
 			w.input(slot)
 			_ = unix.Shutdown(other, unix.SHUT_WR)
 			w.input(slot)
+			later(w) // it has not read the response
+			later(w)
 		},
 		refused: func(w *worker, slot int32, other int) {
 			_, _ = unix.Write(other, []byte(strings.Repeat("x", 2*guard.MaxHead)))
@@ -79,30 +86,27 @@ func TestReasonsOfTheEnd(t *testing.T) {
 			for range 5 {
 				w.input(slot)
 			}
-			w.now += 100
-			w.expire()
+			later(w)
+			later(w)
 		},
 		headerTimeout: func(w *worker, slot int32, other int) {
 			_, _ = unix.Write(other, []byte("GET"))
 			w.input(slot)
-			w.now += 100
-			w.expire()
+			later(w)
 		},
-		idleTimeout: func(w *worker, slot int32, other int) { w.now += 100; w.expire() },
+		idleTimeout: func(w *worker, slot int32, other int) { later(w) },
 		writeTimeout: func(w *worker, slot int32, other int) {
 			w.out = make([]byte, 1<<22)
 			w.send(slot, w.current(), nil, stays)
-			for range 2 {
-				w.now += 100
-				w.expire()
-			}
+			later(w)
+			later(w)
 		},
-		evicted: func(w *worker, slot int32, other int) { w.evict() },
-		drained: func(w *worker, slot int32, other int) { w.draining = true; w.input(slot) },
+		evicted: func(w *worker, slot int32, other int) { w.evict(false) },
+		drained: func(w *worker, slot int32, other int) { w.drain(); later(w) },
 	} {
 		w, slot, other := acquainted(t, nil)
-		w.limits = [phaseCount]uint32{idle: 50, inHead: 50, writing: 50, lingering: 50}
-		w.stall, w.heldMost = 50, 1<<20
+		w.limits, w.stall = limits{idle: 50, inHead: 50, writing: 50, lingering: 50}, 50
+		w.heldMost.Store(1 << 20)
 		end(w, slot, other)
 		if w.counters.Closed[want] != 1 || w.open != 0 {
 			t.Errorf("not %s: %v, %d open", Reasons[want], w.counters.Closed, w.open)

@@ -23,6 +23,7 @@ type Server struct {
 	acceptor acceptor
 	workers  []*worker
 	running  sync.WaitGroup
+	failed   chan error // with room for each loop's
 	memory   *memory
 	access   *accesslog.Log
 	patience time.Duration
@@ -35,15 +36,19 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 	around := readSurroundings(memory, cfg.Admin.IsValid())
 	envelope := newEnvelope(cfg.MaxConnections, threads, c.Size(), around)
 	envelope.apply(cfg.MaxConnections, threads, log)
-	s := &shared{path: cfg.Path, started: time.Now(), log: log, heldMost: int(envelope.kept) / threads, share: envelope.sockets / int64(threads)}
+	s := &shared{path: cfg.Path, started: time.Now(), log: log}
+	s.most.Store(int64(envelope.maxConnections))
+	s.heldMost.Store(envelope.kept / int64(threads))
+	s.budget.Store(envelope.sockets / int64(threads))
+	s.cost = envelope.cost
 	s.content.Replace(c)
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
-	s.limits = [phaseCount]uint32{
+	s.limits = limits{
 		idle: ticks(cfg.IdleTimeout) + 1, inHead: ticks(cfg.HeaderTimeout) + 1,
 		writing: glanceTime, lingering: ticks(time.Second),
 	}
 	s.stall = ticks(cfg.WriteTimeout)
-	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: memory, access: access}
+	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: memory, access: access, failed: make(chan error, threads+1)}
 	var err error
 	if s.room.wake, err = newWake(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
@@ -55,7 +60,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 		}
 		server.workers = append(server.workers, w)
 	}
-	server.acceptor.shared, server.acceptor.workers, server.acceptor.most = s, server.workers, envelope.maxConnections
+	server.acceptor.shared, server.acceptor.workers = s, server.workers
 	if server.acceptor.listener, err = newListener(cfg); err != nil {
 		return nil, err
 	}
@@ -85,13 +90,35 @@ func (s *Server) Draining() bool { return s.acceptor.draining.Load() }
 // Start accepts connections from now on.
 func (s *Server) Start() {
 	for _, w := range s.workers {
-		s.running.Go(w.run)
+		s.running.Go(func() { s.watch("a worker", w.run) })
 	}
-	s.running.Go(s.acceptor.run)
+	s.running.Go(func() { s.watch("the acceptor", s.acceptor.run) })
+}
+
+// watch tells of a loop that failed: half a server is none (K-07).
+func (s *Server) watch(name string, run func() error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.failed <- fmt.Errorf("%s failed: %v", name, fault)
+		}
+	}()
+	if err := run(); err != nil {
+		s.failed <- fmt.Errorf("%s failed: %w", name, err)
+	}
+}
+
+// Wait returns when a signal comes, or a loop has failed.
+func (s *Server) Wait(signals <-chan os.Signal) error {
+	select {
+	case <-signals:
+		return nil
+	case err := <-s.failed:
+		return err
+	}
 }
 
 // Drain stops accepting, and returns when every connection has ended or the time for that is over (K-18, K-19), and the
-// access log is written (K-127). The error is that of a second signal.
+// access log is written (K-127). The error is that of a second signal, or of a loop that failed.
 func (s *Server) Drain(signals <-chan os.Signal) error {
 	s.shared.log.Info("draining")
 	s.acceptor.draining.Store(true)
@@ -102,6 +129,8 @@ func (s *Server) Drain(signals <-chan os.Signal) error {
 	case <-done:
 	case <-signals:
 		return errors.New("stopped by a second signal before the drain was over")
+	case err := <-s.failed:
+		return err
 	case <-time.After(s.patience):
 		s.shared.log.Warnf("the drain took longer than %d seconds: %d connections were cut", s.patience/time.Second, s.acceptor.open())
 		s.acceptor.tellAll(func(m *mailbox) { m.cut = true })

@@ -10,7 +10,8 @@ import (
 
 // K-86: the head that has been incomplete longest, else who has just kept more.
 func TestShortMemoryEndsOneConnection(t *testing.T) {
-	w := &worker{shared: &shared{heldMost: 100}, phases: newPhases()}
+	w := &worker{shared: &shared{}, phases: newPhases()}
+	w.heldMost.Store(100)
 	add := func() int32 {
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		if err != nil {

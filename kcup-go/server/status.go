@@ -1,16 +1,31 @@
 package server
 
-import "sync/atomic"
+import (
+	"math"
+	"sync/atomic"
+)
+
+// rank is in which order connections make room (K-84).
+type rank uint8
+
+const (
+	silent rank = iota
+	heads
+	slow
+	ending
+	ranks
+)
+
+const nobody = math.MaxUint32
 
 // status is what the acceptor knows of a worker.
 type status struct {
-	open       atomic.Int32 // also those that are still in the mailbox
-	idle       atomic.Int32
-	oldestIdle atomic.Uint32 // tick
-	evictions  atomic.Uint32 // how many the acceptor asked for and are over
+	open      atomic.Int32         // also those that are still in the mailbox
+	evictions atomic.Uint32        // how many the acceptor asked for and are over
+	first     [ranks]atomic.Uint32 // of each rank who goes first: the lower the sooner; or nobody
 }
 
-// room wakes an acceptor that waits because --max-connections are open and none is silent (K-84).
+// room wakes an acceptor that waits because --max-connections are open and nobody may make room yet (K-84).
 type room struct {
 	wanted atomic.Bool
 	wake   int // its eventfd
@@ -18,27 +33,42 @@ type room struct {
 
 // publish is called after each turn.
 func (s *status) publish(w *worker) {
-	count := int32(w.queue[idle].count)
-	s.idle.Store(count)
-	if count > 0 {
-		s.oldestIdle.Store(w.slots[w.queue[idle].first].since)
+	wanted := w.room.wanted.Load()
+	s.first[silent].Store(w.since(idle))
+	if wanted || w.asked {
+		s.first[heads].Store(w.since(inHead))
+		s.first[ending].Store(w.since(lingering))
+		s.first[slow].Store(nobody)
+		if slot := w.slowest(); slot != none {
+			s.first[slow].Store(w.slots[slot].out.rate(w.now))
+		}
 	}
 	s.evictions.Store(w.evictions)
-	if (count > 0 || w.closed) && w.room.wanted.Swap(false) {
+	if wanted && (w.queue[idle].count > 0 || w.closed) && w.room.wanted.Swap(false) {
 		wake(w.room.wake)
 	}
-	w.closed = false
+	w.closed, w.asked = false, false
 }
 
-// silentest is the worker whose connection has been silent longest.
-func silentest(workers []*worker) (found *worker) {
-	var oldest uint32
-	for _, w := range workers {
-		if w.status.idle.Load() == 0 {
-			continue
+// since is the tick since which the first of a phase has been in it.
+func (w *worker) since(p phase) uint32 {
+	if slot := w.queue[p].first; slot != none {
+		return w.slots[slot].since
+	}
+	return nobody
+}
+
+// first is the worker whose connection makes room first: a silent one, or anybody.
+func first(workers []*worker, anybody bool) (found *worker) {
+	for r := range ranks {
+		least := uint32(nobody)
+		for _, w := range workers {
+			if value := w.status.first[r].Load(); value < least {
+				found, least = w, value
+			}
 		}
-		if since := w.status.oldestIdle.Load(); found == nil || since < oldest {
-			found, oldest = w, since
+		if found != nil || !anybody {
+			break
 		}
 	}
 	return found

@@ -52,7 +52,9 @@ func sendfile(fd int32, head []byte, file int, at int64, length int) (int, sysca
 		n, _, err := syscall.RawSyscall6(unix.SYS_SENDFILE, uintptr(fd), uintptr(file), uintptr(unsafe.Pointer(&at)), uintptr(end-sent), 0, 0)
 		switch err {
 		case 0:
-			sent += int(n)
+			if sent += int(n); n == 0 {
+				return sent, unix.EIO // there is less in the file than there should be: the response cannot be finished
+			}
 		case unix.EINTR:
 		case unix.EAGAIN:
 			return sent, 0
@@ -92,12 +94,12 @@ func ready(epoll int, events []unix.EpollEvent) int {
 }
 
 // await collects events, waiting for the first at most so many milliseconds; -1 is without end.
-func await(epoll int, events []unix.EpollEvent, milliseconds int) int {
+func await(epoll int, events []unix.EpollEvent, milliseconds int) (int, error) {
 	n, err := unix.EpollWait(epoll, events, milliseconds)
-	if err != nil {
-		return 0 // interrupted
+	if err == unix.EINTR {
+		return 0, nil
 	}
-	return n
+	return n, err
 }
 
 // peerOf asks for the address of a connection's other end. That of a unix socket is not a valid one.
@@ -127,6 +129,7 @@ func unsentBytes(fd int32) int {
 // Indexes into what SO_MEMINFO tells; see include/uapi/linux/sock_diag.h.
 const (
 	memWriteAlloc  = 2 // what of a unix socket's bytes the peer has not read
+	memForward     = 4 // what is set aside for more
 	memWriteQueued = 5 // what of a TCP socket's bytes the peer has not acknowledged
 	memVars        = 9
 )
@@ -139,7 +142,11 @@ func heldFor(fd int32) int32 {
 	if err != 0 {
 		return 0
 	}
-	return int32(max(held[memWriteAlloc], held[memWriteQueued]))
+	queued := max(held[memWriteAlloc], held[memWriteQueued])
+	if queued == 0 {
+		return 0
+	}
+	return int32(queued + held[memForward])
 }
 
 // setSendBuffer asks for half of what it is to be: the kernel doubles it.

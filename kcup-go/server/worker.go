@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -15,25 +16,35 @@ import (
 	"kcup/server/guard"
 )
 
+// grace is for the first request of a connection during the drain (K-18).
+const grace = time.Second
+
 const (
 	readSize   = 16384
-	lingerMost = 65536
 	glanceTime = 2 // ticks
 	lineAge    = 2 // likewise
+	// K-88: so many responses, and so much of one, are a connection's turn.
+	turnAnswers = 16
+	turnBytes   = 1 << 20
 )
 
 // shared is what all workers have in common; nobody changes it but through its atomics.
 type shared struct {
 	content  content.Current
 	path     string
-	limits   [phaseCount]uint32 // ticks after which a phase ends
-	stall    uint32             // ticks after which a peer that takes nothing is given up
-	heldMost int                // bytes a worker may keep of unfinished heads
-	share    int64              // bytes that the kernel may hold of its responses
+	limits   limits
+	stall    uint32       // ticks after which a peer that takes nothing is given up
+	heldMost atomic.Int64 // bytes a worker may keep of unfinished heads
+	budget   atomic.Int64 // bytes that the kernel may hold for its connections
+	cost     int64        // what of it one takes that only is open
+	most     atomic.Int64 // connections, over all workers
 	started  time.Time
 	log      *logrus.Logger
 	room     room
 }
+
+// limits are the ticks after which phases end.
+type limits [phaseCount]uint32
 
 // worker is one event loop. Everything in it but the mailbox and the counts belongs to its goroutine alone.
 type worker struct {
@@ -42,6 +53,7 @@ type worker struct {
 	codec    codec
 	clock    respond.Clock
 	spare    spare
+	limits   limits // those of all, until the drain
 	now      uint32 // ticks since the start
 	epoll    int
 	wakeFD   int
@@ -54,11 +66,13 @@ type worker struct {
 	turning  []int32
 	held     int
 	account  account
-	owing    []int32 // slots with a claim, while it is settled
+	owing    []int32 // slots, while the account is settled
+	cursor   int     // where settling goes on
 	draining bool
 	last     bool // no more connections will come
 	cut      bool // the drain has taken too long
 	closed   bool // a connection, in this turn
+	asked    bool // to make room, in this turn
 
 	evictions uint32 // that are over
 	counters  Counters
@@ -74,15 +88,20 @@ type worker struct {
 type mailbox struct {
 	sync.Mutex
 	sockets []int32
-	evict   int
+	evict   bool
+	anybody bool // if none is silent
 	drain   bool // the drain has begun
 	last    bool // no more sockets will come
 	cut     bool // the drain is over, whatever is open
 }
 
 func newWorker(s *shared, lines *accesslog.Lines) (*worker, error) {
-	w := &worker{shared: s, account: account{share: s.share}, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
+	w := &worker{shared: s, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
+	w.limits = s.limits
 	w.codec.init()
+	for r := range w.status.first {
+		w.status.first[r].Store(nobody)
+	}
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, err
@@ -95,19 +114,24 @@ func newWorker(s *shared, lines *accesslog.Lines) (*worker, error) {
 }
 
 // run ends when the worker drains and its last connection is gone.
-func (w *worker) run() {
+func (w *worker) run() error {
 	for !w.cut && (!w.last || w.open > 0) {
 		n := ready(w.epoll, w.events[:])
 		if n == 0 && len(w.again) == 0 {
-			n = await(w.epoll, w.events[:], w.timeout())
+			var err error
+			if n, err = await(w.epoll, w.events[:], w.timeout()); err != nil {
+				return err
+			}
 		}
 		w.readClocks()
+		w.account.budget = w.budget.Load()
 		mail := false
 		for i := range w.events[:n] {
 			if event := &w.events[i]; event.Fd == none {
 				mail = true
 			} else {
 				w.handle(event)
+				w.settle()
 			}
 		}
 		w.turn()
@@ -115,9 +139,6 @@ func (w *worker) run() {
 			w.readMail()
 		}
 		w.expire()
-		if w.account.isOver(w.queue[writing].count) {
-			w.settle()
-		}
 		if since, is := w.lines.Oldest(); is && w.now-since >= lineAge {
 			w.lines.HandOver()
 		}
@@ -126,6 +147,7 @@ func (w *worker) run() {
 	}
 	w.lines.End()
 	unix.Close(w.epoll)
+	return nil
 }
 
 func (w *worker) expire() {
@@ -138,14 +160,32 @@ func (w *worker) expire() {
 			switch p {
 			case writing:
 				w.glance(slot)
-			case idle:
-				w.dismiss(slot, idleTimeout)
-			case inHead:
-				w.close(slot, headerTimeout)
+			case lingering:
+				w.lingered(slot)
 			default:
-				w.close(slot, w.slots[slot].end)
+				w.runOut(slot, p)
 			}
 		}
+	}
+}
+
+// runOut is the end of a silence or of the time for a head, unless there is news that was not read yet: all of us may
+// have been stopped for a while (K-89).
+func (w *worker) runOut(slot int32, p phase) {
+	c := &w.slots[slot]
+	if readable(c.fd) > 0 {
+		before := *c
+		if w.input(slot); c.phase != p || c.since != before.since || c.generation != before.generation {
+			return
+		}
+	}
+	switch {
+	case p == inHead:
+		w.close(slot, headerTimeout)
+	case w.draining:
+		w.part(slot, drained, lingerMost)
+	default:
+		w.part(slot, idleTimeout, lingerMost)
 	}
 }
 
@@ -158,6 +198,10 @@ func (w *worker) handle(event *unix.EpollEvent) {
 	if event.Events&gone != 0 {
 		c.hangup = true
 	}
+	if c.queued {
+		c.full = true // it is its turn soon
+		return
+	}
 	switch {
 	case c.phase == writing && event.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0:
 		w.resume(event.Fd)
@@ -166,15 +210,17 @@ func (w *worker) handle(event *unix.EpollEvent) {
 	}
 }
 
-// turn lets each connection that may have more to read have one more buffer's worth.
+// turn lets each connection that had its turn and may have more to do have another one.
 func (w *worker) turn() {
 	w.again, w.turning = w.turning[:0], w.again
 	for _, slot := range w.turning {
 		if c := &w.slots[slot]; c.queued {
-			c.queued = false
-			if c.phase < writing || c.phase == lingering {
+			if c.queued = false; c.phase == writing {
+				w.resume(slot)
+			} else {
 				w.input(slot)
 			}
+			w.settle()
 		}
 	}
 }
@@ -183,45 +229,33 @@ func (w *worker) readMail() {
 	clearWake(w.wakeFD)
 	w.current()
 	w.mailbox.Lock()
-	sockets, evict, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.drain
-	w.mailbox.sockets, w.mailbox.evict = w.mailbox.sockets[:0], 0
+	sockets, evict, anybody, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.anybody, w.mailbox.drain
+	w.mailbox.sockets, w.mailbox.evict = w.mailbox.sockets[:0], false
 	w.last, w.cut = w.mailbox.last, w.mailbox.cut
 	w.mailbox.Unlock()
 	if drain && !w.draining {
-		w.draining = true
-		for range w.queue[idle].count {
-			w.input(w.queue[idle].first)
-		}
+		w.drain()
 	}
 	for _, fd := range sockets {
 		w.adopt(fd)
 	}
-	for range evict {
-		w.evict()
+	if evict {
+		w.evict(anybody)
 	}
 }
 
-// evict closes the connection that has been silent longest (K-84). One that has sent what we have not seen yet is
-// not silent: it is served.
-func (w *worker) evict() {
+// drain ends the silent connections (K-18). One that has never been heard of has a moment: its first request may be on
+// its way.
+func (w *worker) drain() {
+	w.draining = true
+	w.limits[idle] = ticks(grace)
 	for range w.queue[idle].count {
 		slot := w.queue[idle].first
-		c := &w.slots[slot]
-		if readable(c.fd) == 0 {
-			w.dismiss(slot, evicted)
-			return
+		if !w.slots[slot].spoken {
+			w.enter(slot, idle)
 		}
-		if w.input(slot); c.phase == vacant {
-			break // which made room as well
-		}
+		w.input(slot)
 	}
-	w.evictionOver()
-}
-
-// evictionOver is also said when there was none to evict: the acceptor waits for us.
-func (w *worker) evictionOver() {
-	w.evictions++
-	w.closed = true
 }
 
 func (w *worker) adopt(fd int32) {

@@ -1,0 +1,109 @@
+// How a connection ends; a part of connection.go.
+
+package server
+
+import (
+	"math"
+
+	"golang.org/x/sys/unix"
+)
+
+const lingerMost = 65536
+
+// owed is how many bytes the peer has not acknowledged. The end of our side counts as one of them.
+func (w *worker) owed(c *connection) int32 {
+	if c.claim == 0 {
+		return 0
+	}
+	n := int32(min(unsentBytes(c.fd), math.MaxInt32))
+	if n <= 1 && (n == 0 || c.phase == lingering) {
+		w.account.set(c, 0)
+		return 0
+	}
+	return n
+}
+
+// part ends a connection from which nothing more will come, or is waited for: what is still on its way to the peer would
+// be lost to a reset (K-72).
+func (w *worker) part(slot int32, why reason, most int32) {
+	if w.owed(&w.slots[slot]) > 0 {
+		w.linger(slot, why, most)
+	} else {
+		w.close(slot, why)
+	}
+}
+
+// linger ends our side, and discards so many bytes, so that the response is not lost to a reset when the peer is still
+// sending (K-72).
+func (w *worker) linger(slot int32, why reason, most int32) {
+	w.drop(slot)
+	c := &w.slots[slot]
+	if unix.Shutdown(int(c.fd), unix.SHUT_WR) != nil {
+		w.close(slot, why)
+		return
+	}
+	c.left, c.unread, c.end = most, math.MaxInt32, why
+	w.enter(slot, lingering)
+	w.discard(slot)
+}
+
+// discard reads until the peer has ended its side too, or has sent as much as is discarded, and closes then; but not
+// before the peer has acknowledged all.
+func (w *worker) discard(slot int32) {
+	c := &w.slots[slot]
+	for c.left > 0 {
+		most := min(int(c.left), readSize)
+		n, err := recv(c.fd, w.in[:most])
+		if err == unix.EAGAIN {
+			return
+		}
+		if err != 0 {
+			w.close(slot, c.end)
+			return
+		}
+		if n == 0 {
+			break
+		}
+		c.left -= int32(n)
+		if n < most && !c.hangup {
+			return
+		}
+	}
+	c.left = 0
+	if w.owed(c) == 0 {
+		w.close(slot, c.end)
+	}
+}
+
+// lingered is the end of a second of lingering: there is another one for a peer that has acknowledged more meanwhile,
+// in which nothing is read.
+func (w *worker) lingered(slot int32) {
+	c := &w.slots[slot]
+	owed := w.owed(c)
+	if owed == 0 || owed >= c.unread {
+		w.close(slot, c.end)
+		return
+	}
+	c.left, c.unread = 0, owed
+	w.enter(slot, lingering)
+}
+
+// close resets a connection whose peer has not got all of what was begun: nothing of it stays in the kernel (K-72).
+func (w *worker) close(slot int32, why reason) {
+	w.drop(slot)
+	c := &w.slots[slot]
+	if c.out != nil {
+		w.spare.giveOutgoing(c.out)
+		c.out = nil
+		forget(c.fd)
+	} else if w.owed(c) > 0 {
+		forget(c.fd)
+	}
+	w.account.set(c, 0)
+	unix.Close(int(c.fd))
+	c.queued = false
+	w.remove(slot)
+	w.closed = true
+	w.counters.Closed[why]++
+	w.status.open.Add(-1)
+}
