@@ -151,17 +151,28 @@ func (a *acceptor) crowd() {
 	}
 }
 
+// isCrowded says that new connections have waited for long enough. It lasts until there is room, or a silent one has made
+// some: that a new one is silent at first does not end it.
+func (a *acceptor) isCrowded() bool {
+	return !a.crowded.IsZero() && time.Since(a.crowded) >= crowdedMost
+}
+
 // mayDisplace says whether somebody may be asked to make room; else for how long nobody will, if that is known.
 func (a *acceptor) mayDisplace() (may bool, wait time.Duration) {
 	switch {
 	case a.asked != nil:
 		return false, -1
 	case first(a.workers, a.isOver()) != nil:
+		if !a.relieved && !a.isCrowded() {
+			a.crowded = time.Time{}
+		}
 		return true, -1
 	}
 	a.crowd()
-	wait = max(0, crowdedMost-time.Since(a.crowded)+time.Millisecond)
-	return wait < 2*time.Millisecond, max(wait, time.Millisecond)
+	if a.isCrowded() {
+		return true, -1
+	}
+	return false, crowdedMost - time.Since(a.crowded) + time.Millisecond
 }
 
 // watch turns the listener's events on or off: they would never end while nothing is accepted.
@@ -205,7 +216,7 @@ func (a *acceptor) take() {
 // anybody's.
 func (a *acceptor) displace() {
 	w, anybody := first(a.workers, false), false
-	if w == nil && (a.isOver() || !a.crowded.IsZero() && time.Since(a.crowded) >= crowdedMost) {
+	if w == nil && (a.isOver() || a.isCrowded()) {
 		w, anybody = first(a.workers, true), true
 	}
 	if w == nil {

@@ -35,19 +35,25 @@ type room struct {
 func (s *status) publish(w *worker) {
 	wanted := w.room.wanted.Load()
 	s.first[silent].Store(w.since(idle))
+	s.first[heads].Store(w.since(inHead))
+	s.first[ending].Store(w.since(lingering))
 	if wanted || w.asked {
-		s.first[heads].Store(w.since(inHead))
-		s.first[ending].Store(w.since(lingering))
-		s.first[slow].Store(nobody)
-		if slot := w.slowest(); slot != none {
-			s.first[slow].Store(w.slots[slot].out.rate(w.now))
-		}
+		s.first[slow].Store(w.leastRate())
 	}
 	s.evictions.Store(w.evictions)
 	if wanted && (w.queue[idle].count > 0 || w.closed) && w.room.wanted.Swap(false) {
 		wake(w.room.wake)
 	}
 	w.closed, w.asked = false, false
+}
+
+// leastRate is that of the slowest. With a response pending a worker looks several times a second (K-82), so that an
+// acceptor that begins to wait need not ask for it.
+func (w *worker) leastRate() uint32 {
+	if slot := w.slowest(); slot != none {
+		return w.slots[slot].out.rate(w.now)
+	}
+	return nobody
 }
 
 // since is the tick since which the first of a phase has been in it.
