@@ -14,6 +14,7 @@ const (
 	drainPause  = 10 * time.Millisecond
 	// crowdedMost is how long a new connection waits when nobody is silent.
 	crowdedMost = time.Second
+	forever     = -time.Millisecond // to epoll_wait(2)
 )
 
 // acceptor takes connections and deals them out. It is the only one that counts them against --max-connections.
@@ -82,7 +83,7 @@ func (a *acceptor) tellAll(what func(*mailbox)) {
 // wait says whether there is something to take: a connection waits for which there is room, or can be.
 func (a *acceptor) wait() (takes bool, err error) {
 	a.hear()
-	listens, timeout := !a.paused, time.Duration(-1)
+	listens, timeout := !a.paused, forever
 	switch {
 	case a.paused:
 		timeout = acceptPause
@@ -161,16 +162,16 @@ func (a *acceptor) isCrowded() bool {
 func (a *acceptor) mayDisplace() (may bool, wait time.Duration) {
 	switch {
 	case a.asked != nil:
-		return false, -1
+		return false, forever
 	case first(a.workers, a.isOver()) != nil:
 		if !a.relieved && !a.isCrowded() {
 			a.crowded = time.Time{}
 		}
-		return true, -1
+		return true, forever
 	}
 	a.crowd()
 	if a.isCrowded() {
-		return true, -1
+		return true, forever
 	}
 	return false, crowdedMost - time.Since(a.crowded) + time.Millisecond
 }

@@ -230,8 +230,12 @@ func (w *worker) resume(slot int32) {
 // glance looks whether the peer of a pending answer has taken anything of what the kernel holds, since that does
 // not always make room for more. It is the timeout of the writing phase.
 func (w *worker) glance(slot int32) {
-	out := w.slots[slot].out
-	out.look(unsentBytes(w.slots[slot].fd), w.now)
+	c := &w.slots[slot]
+	out := c.out
+	out.look(unsentBytes(c.fd), w.now)
+	if w.now-c.since > ticks(time.Second) {
+		out.window = w.now // all of us were stopped for a while (K-89)
+	}
 	if out.isTooSlow(int(w.stall)*leastRate/int(ticks(time.Second)), w.stall, w.now) {
 		w.close(slot, writeTimeout)
 		return

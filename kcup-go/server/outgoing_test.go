@@ -98,14 +98,16 @@ func TestReasonsOfTheEnd(t *testing.T) {
 		writeTimeout: func(w *worker, slot int32, other int) {
 			w.out = make([]byte, 1<<22)
 			w.send(slot, w.current(), nil, stays)
-			later(w)
-			later(w)
+			for range 20 {
+				w.now += 5
+				w.expire()
+			}
 		},
 		evicted: func(w *worker, slot int32, other int) { w.evict(false) },
 		drained: func(w *worker, slot int32, other int) { w.drain(); later(w) },
 	} {
 		w, slot, other := acquainted(t, nil)
-		w.limits, w.stall = limits{idle: 50, inHead: 50, writing: 50, lingering: 50}, 50
+		w.limits, w.stall = limits{idle: 50, inHead: 50, writing: 4, lingering: 50}, 50
 		w.heldMost.Store(1 << 20)
 		end(w, slot, other)
 		if w.counters.Closed[want] != 1 || w.open != 0 {
