@@ -62,6 +62,7 @@ func (r *Reload) Run() {
 			r.manager.Reloading()
 			r.failure = "" // who asks is answered
 			r.load(r.read())
+			r.server.Abandon() // what a reload that failed would have needed
 			r.manager.Ready()
 		case <-poll:
 			poll = time.After(r.poll())
@@ -75,6 +76,7 @@ func (r *Reload) poll() time.Duration {
 		digest, err := content.Look(r.cfg, r.server.Content())
 		return r.pause(r.settling.judge(sightOf(digest, err), r.loaded()))
 	}
+	defer r.server.Abandon()
 	source, err := r.read()
 	verdict := r.settling.judge(sightOf(source.Digest(), err), r.loaded())
 	if verdict == settled {

@@ -19,8 +19,8 @@ func (w *worker) grant(c *connection) {
 // are reset whose peers have gone longest without acknowledging anything.
 func (w *worker) settle() {
 	a := &w.account
-	if a.pending = int64(w.queue[writing].count) * receiveBuffer; w.cost > 0 {
-		a.held = int64(w.open)*w.cost + int64(w.held)
+	if a.pending = int64(w.queue[writing].count) * receiveBuffer; w.cost.Load() > 0 {
+		a.held = int64(w.open)*w.cost.Load() + int64(w.held)
 	}
 	if !a.isOver() {
 		return

@@ -171,10 +171,15 @@ func (w *worker) shed(slot int32) {
 	for int64(w.held) > w.heldMost.Load() {
 		first := w.queue[inHead].first
 		if first == none {
-			w.close(slot, shed)
+			first = slot
+		}
+		if first == none {
 			return
 		}
 		w.close(first, shed)
+		if first == slot {
+			return
+		}
 	}
 }
 

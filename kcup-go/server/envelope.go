@@ -2,7 +2,6 @@ package server
 
 import (
 	"os"
-	"runtime"
 	"runtime/debug"
 
 	"github.com/sirupsen/logrus"
@@ -18,8 +17,6 @@ const (
 	connectionCostCharged = 3072
 	// The program, its runtime and its workers at rest.
 	resting = 12 << 20
-	// Both variants of the largest content that has any, twice during a reload.
-	variants = 4 << 20
 	// More than this is never kept of incomplete heads; at least two heads for each worker always are.
 	mostKept = 64 << 20
 	// What the kernel may hold of responses where nothing limits it.
@@ -27,8 +24,9 @@ const (
 	// So many connections are promised whatever a reload needs (K-104).
 	leastConnections = 64
 	// Descriptors that are neither connections nor open yet: the listener, what the acceptor, the runtime and each worker
-	// wait for, the service manager's socket; of content two old ones, and three while one is read.
-	descriptors         = 3 + 2 + 2 + 5
+	// wait for, the service manager's socket; of content two old ones and one that is read, with two files each, and the
+	// file it is read from.
+	descriptors         = 3 + 2 + 2 + 3*2 + 1
 	descriptorsOfWorker = 2
 	// The same of --admin: its listener, two files of /proc, and its connections.
 	descriptorsOfAdmin = 3 + AdminConnections
@@ -46,7 +44,7 @@ type envelope struct {
 	cost           int64 // and how much of that one takes that only is open: nothing where buffers are counted apart
 	short          bool  // memory, and not what was asked for or descriptors, decided on maxConnections
 	limited        bool  // by a cgroup
-	fits           bool  // what is promised at least (K-104)
+	fits           bool  // in it what is promised at least (K-104)
 }
 
 // surroundings are the limits that we live in.
@@ -58,27 +56,20 @@ type surroundings struct {
 }
 
 // readSurroundings needs no raising of the limit on descriptors: Go's start does that.
-func readSurroundings(m *memory, admin bool) surroundings {
+func readSurroundings(m *memory, others uint64) surroundings {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		limit.Cur = unix.RLIM_INFINITY
 	}
-	others := uint64(descriptors)
-	if admin {
-		others += descriptorsOfAdmin
-	}
-	open, _ := os.ReadDir("/proc/self/fd") // without /proc nothing is known of what we were given
-	others += uint64(len(open))
 	memory, charged := m.least()
 	return surroundings{memory, charged, m.tcp, max(limit.Cur, others) - others}
 }
 
 // newEnvelope is pure. contents is the size of all bytes and variants that are held, and of those to come.
 func newEnvelope(wanted, threads int, contents int64, around surroundings) envelope {
-	workers := uint64(descriptorsOfWorker * threads)
 	e := envelope{maxConnections: wanted, kept: mostKept, sockets: unlimitedSockets, fits: true}
-	if available := max(around.descriptors, workers+1) - workers; available < uint64(wanted) {
-		e.maxConnections = int(available)
+	if around.descriptors < uint64(wanted) {
+		e.maxConnections = max(int(around.descriptors), 1)
 	}
 	if around.tcp > 0 {
 		e.sockets = around.tcp / 4 * 3
@@ -106,14 +97,25 @@ func (e *envelope) limit(threads int, free int64, charged bool) {
 	e.kept = min(left/4, mostKept)
 }
 
-// apply tells the runtime, and says what was decided; it warns where it is memory that is short.
-func (e envelope) apply(wanted, threads int, log *logrus.Logger) {
-	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
-	runtime.GOMAXPROCS(threads + 1)
-	if e.limited && os.Getenv("GOMEMLIMIT") == "" {
-		// The content lies outside of the heap; its variants do not.
-		debug.SetMemoryLimit(resting + variants + e.kept)
+// reservedDescriptors counts what is open before there is a server, and what is not connections of what will be.
+func reservedDescriptors(threads int, admin bool) uint64 {
+	open, _ := os.ReadDir("/proc/self/fd") // without /proc nothing is known of what we were given
+	others := uint64(len(open) + descriptors + descriptorsOfWorker*threads)
+	if admin {
+		others += descriptorsOfAdmin
 	}
+	return others
+}
+
+// tell tells the runtime.
+func (e envelope) tell() {
+	if e.limited && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(resting + e.kept) // content lies outside of the heap
+	}
+}
+
+// log says what was decided; it warns where it is memory that is short.
+func (e envelope) log(wanted int, log *logrus.Logger) {
 	kept, sockets := e.kept/1024, e.sockets/1024
 	if e.short {
 		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads, %d KiB for what the kernel holds",

@@ -22,9 +22,6 @@ func HasRoom(cfg *config.Config) (has func(needed int64) bool, close func()) {
 	return func(needed int64) bool { return m.has(needed + least) }, m.close
 }
 
-// MakeRoom says likewise, for a reload.
-func (s *Server) MakeRoom(needed int64) bool { return s.memory.has(needed + least(len(s.workers))) }
-
 // has looks twice, since what is garbage counts as used.
 func (m *memory) has(needed int64) bool {
 	if m.room() >= needed {

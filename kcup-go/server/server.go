@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -25,6 +26,9 @@ type Server struct {
 	running  sync.WaitGroup
 	failed   chan error // with room for each loop's
 	memory   *memory
+	versions versions
+	wanted   int    // --max-connections
+	reserved uint64 // descriptors that are no connections
 	access   *accesslog.Log
 	patience time.Duration
 }
@@ -32,15 +36,7 @@ type Server struct {
 // New binds. It takes c over, which is complete; nothing has been accepted when it returns.
 func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
 	threads := threads(cfg)
-	memory := openMemory()
-	around := readSurroundings(memory, cfg.Admin.IsValid())
-	envelope := newEnvelope(cfg.MaxConnections, threads, c.Size(), around)
-	envelope.apply(cfg.MaxConnections, threads, log)
 	s := &shared{path: cfg.Path, started: time.Now(), log: log}
-	s.most.Store(int64(envelope.maxConnections))
-	s.heldMost.Store(envelope.kept / int64(threads))
-	s.budget.Store(envelope.sockets / int64(threads))
-	s.cost = envelope.cost
 	s.content.Replace(c)
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
 	s.limits = limits{
@@ -48,7 +44,10 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 		writing: glanceTime, lingering: ticks(time.Second),
 	}
 	s.stall = ticks(cfg.WriteTimeout)
-	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: memory, access: access, failed: make(chan error, threads+1)}
+	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: openMemory(), wanted: cfg.MaxConnections, access: access, failed: make(chan error, threads+1)}
+	server.reserved = reservedDescriptors(threads, cfg.Admin.IsValid())
+	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
+	runtime.GOMAXPROCS(threads + 1)
 	var err error
 	if s.room.wake, err = newWake(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
@@ -67,6 +66,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 	if err = server.acceptor.init(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
 	}
+	server.review()
 	return server, nil
 }
 
@@ -77,12 +77,6 @@ func (s *Server) Greeting() string {
 
 // Content is what is served, for a look at what is no part of its bytes.
 func (s *Server) Content() *content.Content { return s.shared.content.Peek() }
-
-// Replace takes c over, and puts it in the place of the content for every request from now on (K-100).
-func (s *Server) Replace(c *content.Content) {
-	s.shared.content.Replace(c)
-	s.acceptor.tellAll(func(*mailbox) {}) // a worker that sleeps would hold what was there before
-}
 
 // Draining says whether the drain has begun.
 func (s *Server) Draining() bool { return s.acceptor.draining.Load() }

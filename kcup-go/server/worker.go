@@ -36,7 +36,7 @@ type shared struct {
 	stall    uint32       // ticks after which a peer that takes nothing is given up
 	heldMost atomic.Int64 // bytes a worker may keep of unfinished heads
 	budget   atomic.Int64 // bytes that the kernel may hold for its connections
-	cost     int64        // what of it one takes that only is open
+	cost     atomic.Int64 // what of it one takes that only is open
 	most     atomic.Int64 // connections, over all workers
 	started  time.Time
 	log      *logrus.Logger
@@ -87,12 +87,13 @@ type worker struct {
 // mailbox is how the acceptor speaks to a worker.
 type mailbox struct {
 	sync.Mutex
-	sockets []int32
-	evict   bool
-	anybody bool // if none is silent
-	drain   bool // the drain has begun
-	last    bool // no more sockets will come
-	cut     bool // the drain is over, whatever is open
+	sockets  []int32
+	replaced []*content.Content // whose readers are reset
+	evict    bool
+	anybody  bool // if none is silent
+	drain    bool // the drain has begun
+	last     bool // no more sockets will come
+	cut      bool // the drain is over, whatever is open
 }
 
 func newWorker(s *shared, lines *accesslog.Lines) (*worker, error) {
@@ -124,7 +125,6 @@ func (w *worker) run() error {
 			}
 		}
 		w.readClocks()
-		w.account.budget = w.budget.Load()
 		mail := false
 		for i := range w.events[:n] {
 			if event := &w.events[i]; event.Fd == none {
@@ -230,7 +230,8 @@ func (w *worker) readMail() {
 	w.current()
 	w.mailbox.Lock()
 	sockets, evict, anybody, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.anybody, w.mailbox.drain
-	w.mailbox.sockets, w.mailbox.evict = w.mailbox.sockets[:0], false
+	replaced := w.mailbox.replaced
+	w.mailbox.sockets, w.mailbox.replaced, w.mailbox.evict = w.mailbox.sockets[:0], nil, false
 	w.last, w.cut = w.mailbox.last, w.mailbox.cut
 	w.mailbox.Unlock()
 	if drain && !w.draining {
@@ -239,8 +240,24 @@ func (w *worker) readMail() {
 	for _, fd := range sockets {
 		w.adopt(fd)
 	}
+	for _, c := range replaced {
+		w.recall(c)
+	}
 	if evict {
 		w.evict(anybody)
+	}
+	// The limits may be others now.
+	w.shed(none)
+	w.account.budget = w.budget.Load()
+	w.settle()
+}
+
+// recall resets the connections that still read a version of the content (K-105).
+func (w *worker) recall(c *content.Content) {
+	for slot := range w.slots {
+		if out := w.slots[slot].out; out != nil && out.of == c {
+			w.close(int32(slot), replaced)
+		}
 	}
 }
 
