@@ -1,110 +1,16 @@
-"""K-37, K-72, K-84, K-85: many connections, and the end of one."""
+"""K-37, K-72, K-85: many connections, and the end of one."""
 
 import contextlib
 import resource
-import socket
 import time
 
 import pytest
 
-from runner.process import descriptors, has_read_all, until
+from runner.peers import BIG, GET, asked
+from runner.process import descriptors, until
 from runner.wire import Connection
 
-GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-BIG = bytes(range(256)) * 65536
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n"
-
-
-def asked(address):
-    """A connection on which a request was answered."""
-    connection = Connection(address)
-    connection.send(GET)
-    assert connection.answer().status == 200
-    return connection
-
-
-def is_open(connection):
-    connection.socket.setblocking(False)
-    try:
-        return connection.socket.recv(1, socket.MSG_PEEK) != b""
-    except BlockingIOError:
-        return True
-    except ConnectionResetError:
-        return False
-    finally:
-        connection.socket.settimeout(15)
-
-
-@pytest.mark.spec("K-84")
-def test_the_longest_silent_makes_room(serve):
-    server = serve("--max-connections", "3", "--threads", "1")
-    first, second, third = (asked(server.address) for _ in range(3))
-    first.send(GET)
-    first.answer()
-    fourth = asked(server.address)
-    second.expect_end()
-    assert is_open(first)
-    assert is_open(third)
-    assert is_open(fourth)
-    with asked(server.address):
-        third.expect_end()
-
-
-@pytest.mark.spec("K-84")
-def test_one_that_has_never_spoken_is_silent_too(serve):
-    server = serve("--max-connections", "2", "--threads", "1")
-    silent = Connection(server.address)
-    held = [asked(server.address) for _ in range(2)]
-    silent.expect_end()
-    assert all(is_open(connection) for connection in held)
-
-
-@pytest.mark.spec("K-84")
-def test_with_one_connection_each_new_one_takes_its_place(serve):
-    server = serve("--max-connections", "1")
-    last = asked(server.address)
-    for _ in range(20):
-        new = asked(server.address)
-        last.expect_end()
-        last = new
-
-
-@pytest.mark.spec("K-84")
-def test_a_place_that_became_free_costs_nobody_his(serve):
-    server = serve("--max-connections", "2")
-    first, second = asked(server.address), asked(server.address)
-    both = len(descriptors(server.process.pid))
-    first.socket.close()
-    until(lambda: len(descriptors(server.process.pid)) < both)
-    with asked(server.address) as third:
-        assert is_open(second)
-        assert is_open(third)
-
-
-@pytest.mark.spec("K-84")
-@pytest.mark.parametrize("freeing", ["close", "silence"])
-def test_when_none_is_silent_new_ones_wait(serve, freeing):
-    """Both places are held by heads that are not over; the third is answered only when one of them is."""
-    server = serve("--max-connections", "2", "--header-timeout-seconds", "60")
-    busy = [asked(server.address) for _ in range(2)]
-    for connection in busy:
-        connection.send(GET[:5])
-    until(lambda: has_read_all(server, busy))
-    waiting = Connection(server.address)
-    waiting.send(GET)
-    waiting.socket.settimeout(0.5)
-    with contextlib.suppress(TimeoutError):
-        assert waiting.socket.recv(1) != b"", "the one that waits was closed"
-        pytest.fail("three are served with two places")
-    waiting.socket.settimeout(15)
-    if freeing == "close":
-        busy[0].socket.close()
-    else:
-        busy[0].send(GET[5:])
-        assert busy[0].answer().status == 200
-    assert waiting.answer().status == 200
-    busy[1].send(GET[5:])
-    assert busy[1].answer().status == 200
 
 
 @pytest.mark.spec("K-86")

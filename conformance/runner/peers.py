@@ -1,0 +1,87 @@
+"""Peers of every kind: silent ones, ones that have not read, ones that go on; and how the end of one is seen."""
+
+import select
+import socket
+import time
+
+from .answers import WireError
+from .process import has_read_all, until
+from .wire import GONE, Connection
+
+GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+HEAD = b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"
+TAIL = bytes(range(256)) * 400  # what the kernel takes whole, and a peer with a small buffer does not
+BIG = bytes(range(256)) * 65536
+MIB = 1 << 20
+ADMIN = ("--admin", "127.0.0.1:0")
+
+
+def asked(address, method=GET):
+    """A connection on which a request was answered."""
+    connection = Connection(address)
+    connection.send(method)
+    assert connection.answer(method is HEAD).status == 200
+    return connection
+
+
+def not_reading(server, count, request=GET):
+    """So many that have asked and read nothing, each with the smallest window there is."""
+    peers = [Connection(server.address, receive_buffer=4096) for _ in range(count)]
+    for peer in peers:
+        peer.send(request)
+    if not isinstance(server.address, str):
+        until(lambda: has_read_all(server, peers))
+    return peers
+
+
+def still_served(peers):
+    """Those that get the rest of their response, and one more."""
+    return [peer for peer in peers if is_served(peer)]
+
+
+def is_served(peer, method=HEAD):
+    try:
+        peer.answer()
+        peer.send(method)
+        return peer.answer(method is HEAD).status == 200
+    except (WireError, *GONE):
+        return False
+
+
+def is_open(connection):
+    connection.socket.setblocking(False)
+    try:
+        return connection.socket.recv(1, socket.MSG_PEEK) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        return False
+    finally:
+        connection.socket.settimeout(15)
+
+
+def is_reset(connection):
+    """A reset shows without reading, also behind what was not read."""
+    poll = select.poll()
+    poll.register(connection.socket, 0)
+    return bool(poll.poll(0))
+
+
+def ends(connection):
+    """Wait until the peer has ended it, by an end or a reset; how long that took, from now."""
+    began = time.monotonic()
+    try:
+        data = connection.socket.recv(1)
+        assert data == b"", "a response, and no end"
+    except ConnectionResetError:
+        pass
+    return time.monotonic() - began
+
+
+def served_within(address, limit, method=HEAD):
+    """One newcomer, answered no later than that; its connection."""
+    began = time.monotonic()
+    connection = asked(address, method)
+    took = time.monotonic() - began
+    assert took <= limit, f"answered after {took:.2f} s"
+    return connection

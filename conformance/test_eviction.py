@@ -1,0 +1,265 @@
+"""K-84: who makes room for a new connection, and how soon."""
+
+import contextlib
+import threading
+import time
+
+import pytest
+
+from runner.metrics import ACCEPTED, HOT, OK, PARKED, closed, scrape
+from runner.peers import (
+    ADMIN,
+    BIG,
+    GET,
+    HEAD,
+    MIB,
+    TAIL,
+    asked,
+    ends,
+    is_open,
+    is_reset,
+    not_reading,
+    served_within,
+    still_served,
+)
+from runner.process import descriptors, has_read_all, until
+from runner.wire import GONE, Connection
+
+SOON = 2.0  # the second of K-84, and one for a machine with other work
+APART = 0.3  # silences that differ by so much have an order
+PATIENT = ("--header-timeout-seconds", "60", "--write-timeout-seconds", "60")
+
+
+@pytest.mark.spec("K-84")
+def test_the_longest_silent_makes_room(serve):
+    server = serve("--max-connections", "3", "--threads", "1")
+    first, second, third = (asked_and_waited(server) for _ in range(3))
+    first.send(GET)
+    first.answer()
+    fourth = asked(server.address)
+    second.expect_end()
+    assert is_open(first)
+    assert is_open(third)
+    assert is_open(fourth)
+    with asked(server.address):
+        third.expect_end()
+
+
+def asked_and_waited(server):
+    connection = asked(server.address)
+    time.sleep(APART)
+    return connection
+
+
+@pytest.mark.spec("K-84")
+def test_the_longest_silent_of_all_workers_makes_room(serve):
+    """Each newcomer takes the place of the one that spoke before all others, whichever worker has it."""
+    server = serve("--max-connections", "6", "--threads", "3")
+    held = [asked_and_waited(server) for _ in range(6)]
+    for index in (4, 1):
+        held[index].send(GET)
+        held[index].answer()
+        time.sleep(APART)
+    order = [held[index] for index in (0, 2, 3, 5, 4, 1)]
+    for oldest, *others in (order[start:] for start in range(5)):
+        order.append(asked(server.address))
+        oldest.expect_end()
+        assert all(is_open(connection) for connection in others)
+        time.sleep(APART)
+
+
+@pytest.mark.spec("K-84")
+def test_one_that_has_never_spoken_is_silent_too(serve):
+    server = serve("--max-connections", "2", "--threads", "1")
+    silent = Connection(server.address)
+    time.sleep(APART)
+    held = [asked(server.address) for _ in range(2)]
+    silent.expect_end()
+    assert all(is_open(connection) for connection in held)
+
+
+@pytest.mark.spec("K-84")
+def test_with_one_connection_each_new_one_takes_its_place(serve):
+    server = serve("--max-connections", "1")
+    last = asked(server.address)
+    for _ in range(20):
+        new = asked(server.address)
+        last.expect_end()
+        last = new
+
+
+@pytest.mark.spec("K-84")
+def test_a_place_that_became_free_costs_nobody_his(serve):
+    server = serve("--max-connections", "2")
+    first, second = asked(server.address), asked(server.address)
+    both = len(descriptors(server.process.pid))
+    first.socket.close()
+    until(lambda: len(descriptors(server.process.pid)) < both)
+    with asked(server.address) as third:
+        assert is_open(second)
+        assert is_open(third)
+
+
+@pytest.mark.spec("K-84")
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("silent", "newcomers"), [(60, 1), (200, 20)])
+def test_each_newcomer_costs_one_place_however_much_is_unread(serve, silent, newcomers, threads):
+    """Not one after the other, as long as each takes to be rid of, and never more places than newcomers."""
+    server = serve("--max-connections", str(silent), "--threads", str(threads), *ADMIN, content=TAIL)
+    peers = not_reading(server, silent)
+    until(lambda: scrape(server)[PARKED] == silent)
+    began = time.monotonic()
+    new = [Connection(server.address) for _ in range(newcomers)]
+    for connection in new:
+        connection.send(HEAD)
+    for connection in new:
+        assert connection.answer(bodyless=True).status == 200
+    took = time.monotonic() - began
+    assert took <= SOON, f"{newcomers} were answered after {took:.2f} s"
+    assert len(still_served(peers)) == silent - newcomers
+    assert all(is_open(connection) for connection in new)
+    until(lambda: scrape(server)[closed("evicted")] == newcomers)
+    assert scrape(server)[HOT] + scrape(server)[PARKED] == silent
+
+
+@pytest.mark.spec("K-84")
+def test_of_equally_silent_ones_the_one_that_has_read_all_goes(serve):
+    for _ in range(10):
+        server = serve("--max-connections", "4", "--threads", "1", content=TAIL)
+        began = time.monotonic()
+        unread = not_reading(server, 3)
+        last = asked(server.address)
+        if time.monotonic() - began < 0.08:
+            break
+    else:
+        pytest.fail("this machine was too slow: four requests took 0.1 s each time")
+    with asked(server.address):
+        last.expect_end()
+    assert len(still_served(unread)) == 3
+
+
+@pytest.mark.spec("K-84")
+def test_of_silences_that_differ_the_longest_ends_whatever_is_unread(serve):
+    server = serve("--max-connections", "2", "--threads", "1", content=TAIL)
+    (unread,) = not_reading(server, 1)
+    time.sleep(APART)
+    read = asked(server.address)
+    served_within(server.address, SOON)
+    until(lambda: is_reset(unread), 2)
+    assert is_open(read)
+
+
+@pytest.mark.spec("K-84")
+@pytest.mark.parametrize("freeing", ["close", "silence"])
+def test_when_none_is_silent_new_ones_wait(serve, freeing):
+    """Both places are held by heads that are not over: the third is answered as soon as one of them is."""
+    server = serve("--max-connections", "2", *PATIENT)
+    busy = in_heads(server, 2, 0)
+    waiting = Connection(server.address)
+    waiting.send(GET)
+    waiting.socket.settimeout(0.3)
+    with contextlib.suppress(TimeoutError):
+        assert waiting.socket.recv(1) != b"", "the one that waits was closed"
+        pytest.fail("three are served with two places")
+    waiting.socket.settimeout(15)
+    if freeing == "close":
+        busy[0].socket.close()
+    else:
+        busy[0].send(GET[5:])
+        assert busy[0].answer().status == 200
+    assert waiting.answer().status == 200
+    busy[1].send(GET[5:])
+    assert busy[1].answer().status == 200
+
+
+def in_heads(server, count, apart):
+    held = []
+    for _ in range(count):
+        held.append(Connection(server.address))
+        held[-1].send(GET[:5])
+        until(lambda: has_read_all(server, held))
+        time.sleep(apart)
+    return held
+
+
+@pytest.mark.spec("K-84")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_heads_without_end_make_room_after_a_second(serve, threads):
+    """The one that has been in a head longest, though each byte of it is progress. The others may end theirs."""
+    server = serve("--max-connections", "6", "--threads", str(threads), *PATIENT)
+    held = in_heads(server, 6, APART)
+    with going_on(held, lambda connection: connection.socket.send(b"x")):
+        served_within(server.address, SOON)
+    ends(held[0])
+    assert all(is_open(connection) for connection in held[1:])
+    for connection in held[1:]:
+        connection.send(b" HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert connection.answer().status == 200
+
+
+@pytest.mark.spec("K-84")
+def test_while_none_is_silent_newcomers_after_the_first_need_not_wait(serve):
+    server = serve("--max-connections", "30", *PATIENT)
+    held = in_heads(server, 30, 0)
+    began = time.monotonic()
+    new = [Connection(server.address) for _ in range(20)]
+    for connection in new:
+        connection.send(GET[:5])
+    until(lambda: sum(is_open(connection) for connection in held) == 10)
+    took = time.monotonic() - began
+    assert took <= SOON + 1, f"20 had a place after {took:.2f} s"
+    for connection in new:
+        connection.send(GET[5:])
+        assert connection.answer().status == 200
+
+
+@contextlib.contextmanager
+def going_on(connections, step):
+    """Every connection does that, again and again."""
+    done = threading.Event()
+
+    def work():
+        while not done.wait(0.02):
+            for connection in connections:
+                with contextlib.suppress(*GONE, BlockingIOError):
+                    step(connection)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.mark.spec("K-84")
+def test_of_responses_without_end_the_slowest_makes_room(serve):
+    """Three read on, one does not; it is not the oldest."""
+    server = serve("--max-connections", "4", *PATIENT, content=BIG * 4)
+    reading = not_reading(server, 2)
+    (stuck,) = not_reading(server, 1)
+    reading += not_reading(server, 1)
+    for connection in reading:
+        connection.taken = connection.exactly(4 * MIB)
+    with going_on(reading, lambda connection: read_on(connection)):
+        served_within(server.address, SOON)
+    until(lambda: is_reset(stuck), 2)
+    for connection in reading:
+        connection.pending = connection.taken
+        assert connection.answer().body == BIG * 4
+
+
+def read_on(connection):
+    connection.taken += connection.receive()
+
+
+@pytest.mark.spec("K-84", "K-119")
+def test_accepted_less_closed_is_open_at_the_limit(serve):
+    server = serve(*ADMIN, "--max-connections", "2", "--threads", "2")
+    for _ in range(10):
+        asked(server.address)
+    until(lambda: scrape(server)[OK] == 10)
+    seen = scrape(server)
+    assert seen[ACCEPTED] == 10
+    assert seen[closed("evicted")] + seen[closed("peer")] + seen[HOT] + seen[PARKED] == 10
