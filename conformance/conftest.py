@@ -1,11 +1,13 @@
 """pytest conformance --rust bin/kcup-rust --go bin/kcup-go (either may be left out: then only the other is tested)."""
 
+import contextlib
 import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from runner.cgroup import memory_group
 from runner.clock import run_together
 from runner.twin import Server, Twin
 
@@ -65,7 +67,14 @@ def servers():
 
 
 @pytest.fixture
-def serve(twin):
+def memory():
+    """A memory cgroup of so many bytes: memory(size). It is removed after the servers of `serve` have been stopped."""
+    with contextlib.ExitStack() as stack:
+        yield lambda size: stack.enter_context(memory_group(size))
+
+
+@pytest.fixture
+def serve(twin, memory):
     """A server of one's own: serve(args, content=..., ...). It is stopped when the test ends."""
     running = []
 

@@ -1,4 +1,4 @@
-"""What the kernel holds for a server's connections. Its own descriptors of them are borrowed, and given back at once."""
+"""What the kernel holds for a server's connections. Its descriptors of them are borrowed, and given back at once."""
 
 import contextlib
 import ctypes
@@ -32,7 +32,7 @@ class Held:
 
 @contextlib.contextmanager
 def borrowed(pid, number):
-    """The socket behind a descriptor of another process, or nothing when it is gone. While we have it nobody closes it."""
+    """The socket behind a descriptor of another process, or nothing when it is gone. Meanwhile it stays open."""
     process = os.pidfd_open(pid)
     try:
         ours = libc.syscall(SYS_PIDFD_GETFD, process, number, 0)

@@ -1,0 +1,130 @@
+"""K-89: a pause of the whole process. K-60: an urgent byte is a byte like any other, whatever the socket."""
+
+import contextlib
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from runner.peers import BIG, GET, HEAD, asked, not_reading, served_within
+from runner.process import has_read_all, until
+from runner.wire import Connection
+
+MANY = 500
+
+
+@contextlib.contextmanager
+def paused(server, seconds):
+    """The server stands still for so long from the end of what is done meanwhile."""
+    server.signal(signal.SIGSTOP)
+    status = Path(f"/proc/{server.process.pid}/stat")
+    until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
+    yield
+    time.sleep(seconds)
+    server.signal(signal.SIGCONT)
+
+
+@pytest.mark.spec("K-89", "K-81")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_silent_ones_that_asked_meanwhile_are_answered(serve, threads):
+    server = serve("--idle-timeout-seconds", "1", "--threads", str(threads))
+    held = [asked(server.address) for _ in range(MANY)]
+    with paused(server, 2.5):
+        for connection in held:
+            connection.send(GET)
+    assert [connection.answer().status for connection in held] == [200] * MANY
+
+
+@pytest.mark.spec("K-89", "K-80")
+def test_heads_that_ended_meanwhile_are_answered(serve):
+    server = serve("--header-timeout-seconds", "1")
+    held = [Connection(server.address) for _ in range(MANY)]
+    for connection in held:
+        connection.send(GET[:9])
+    until(lambda: has_read_all(server, held))
+    with paused(server, 2.5):
+        for connection in held:
+            connection.send(GET[9:])
+    assert [connection.answer().status for connection in held] == [200] * MANY
+
+
+@pytest.mark.spec("K-89", "K-82")
+def test_those_that_read_meanwhile_are_sent_the_rest(serve):
+    server = serve("--write-timeout-seconds", "1", content=BIG)
+    held = not_reading(server, 10)
+    with paused(server, 2.5):
+        for connection in held:
+            connection.pending = connection.exactly(65536)
+    for connection in held:
+        assert connection.answer().body == BIG
+
+
+def listening(serve, kind, *args, **options):
+    return serve("--host", "unix:socket", *args, **options) if kind == "unix" else serve(*args, **options)
+
+
+def urgent(connection, byte):
+    try:
+        connection.socket.send(byte, socket.MSG_OOB)
+    except OSError:
+        pytest.skip("this kernel has no urgent bytes on unix sockets")
+
+
+kinds = pytest.mark.parametrize("kind", ["tcp", "unix"])
+
+
+@pytest.mark.spec("K-60", "K-140")
+@kinds
+def test_an_urgent_byte_alone_makes_nothing_spin(serve, kind):
+    server = listening(serve, kind, "--threads", "1")
+    with Connection(server.address) as connection, asked(server.address) as other:
+        urgent(connection, b"G")
+        other.send(GET)
+        assert other.answer().status == 200
+        before, began = server.cpu_seconds(), time.monotonic()
+        while time.monotonic() - began < 1:
+            time.sleep(0.05)
+        assert server.cpu_seconds() - before < 0.3, "it spins"
+        served_within(server.address, 2)
+
+
+@pytest.mark.spec("K-84", "K-140")
+@kinds
+@pytest.mark.parametrize("when", ["before a request", "between requests"])
+def test_a_peer_with_an_urgent_byte_makes_room(serve, kind, when):
+    """It may be in a head then: a newcomer waits for a second."""
+    server = listening(serve, kind, "--threads", "1", "--max-connections", "1")
+    connection = Connection(server.address) if when == "before a request" else asked(server.address)
+    with connection:
+        urgent(connection, b"G")
+        with served_within(server.address, 3), served_within(server.address, 3):
+            assert server.process.poll() is None
+
+
+@pytest.mark.spec("K-60", "K-30")
+@kinds
+@pytest.mark.parametrize("at", [0, 1, 5, len(GET) - 1])
+def test_an_urgent_byte_is_a_byte_of_the_head(serve, kind, at):
+    server = listening(serve, kind)
+    with Connection(server.address) as connection:
+        connection.send(GET[:at])
+        urgent(connection, GET[at : at + 1])
+        connection.send(GET[at + 1 :])
+        assert connection.answer().status == 200
+        connection.expect_open()
+
+
+@pytest.mark.spec("K-60", "K-18", "K-140")
+@kinds
+def test_an_urgent_byte_holds_no_drain_up(serve, kind):
+    """It is a head that was begun: the drain waits for it, and no longer than it may."""
+    server = listening(serve, kind, "--shutdown-timeout-seconds", "1")
+    with Connection(server.address) as connection:
+        urgent(connection, b"G")
+        connection.send(HEAD[1:9])
+        began = time.monotonic()
+        server.signal()
+        assert server.wait(10) == 0
+        assert time.monotonic() - began < 5

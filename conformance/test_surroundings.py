@@ -1,0 +1,194 @@
+"""K-84, K-85, K-86, K-89: limits that come from the surroundings: descriptors, the memory limit of a cgroup."""
+
+import contextlib
+import re
+import resource
+import time
+
+import pytest
+
+from runner.metrics import HOT, PARKED, closed, scrape
+from runner.peers import ADMIN, GET, MIB, asked, ends, is_open, served_within
+from runner.process import descriptors, until
+from runner.reload import get, plain, reload, rename_over
+from runner.sockets import in_backlog
+from runner.wire import Connection
+
+JSON = ("--log-format", "json")
+SOON = 2.0
+
+
+def announced(server, *levels):
+    """The number of connections in the events of these levels, which is there once."""
+    (event,) = [event for event in server.events(*levels) if re.search(r"\d+ connections", event)]
+    return int(re.search(r"(\d+) connections", event)[1])
+
+
+def few_descriptors(number):
+    """For preexec_fn."""
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+
+
+def crowd(server, stack, count):
+    """So many newcomers, each answered, and soon: silent ones make room."""
+    began = time.monotonic()
+    held = [stack.enter_context(asked(server.address)) for _ in range(count)]
+    assert time.monotonic() - began <= SOON + count / 200, "newcomers wait"
+    return held
+
+
+@pytest.mark.spec("K-84", "K-85")
+@pytest.mark.parametrize("admin", [False, True], ids=["alone", "admin"])
+@pytest.mark.parametrize("threads", [1, 8])
+def test_as_many_connections_as_were_announced_fit_the_descriptors(serve, admin, threads):
+    """With all that the admin listener may hold, and with a reload at the same time: nothing is ever short."""
+    server = serve(
+        *JSON,
+        *(ADMIN if admin else ()),
+        *("--threads", str(threads)),
+        preexec_fn=few_descriptors(256),
+    )
+    most = announced(server, "info", "warn")
+    with contextlib.ExitStack() as stack:
+        if admin:
+            for _ in range(64):
+                stack.enter_context(Connection(server.admin))
+        held = crowd(server, stack, most + 40)
+        assert open_of(held) == most
+        for size in range(1, 4):
+            new = plain(b"new\n" * size)
+            rename_over(server.directory / "hello.txt", new.content)
+            reload(server, new)
+        assert len(descriptors(server.process.pid)) < 256
+    assert server.events("warn", "error") == []
+
+
+@pytest.mark.spec("K-84")
+@pytest.mark.parametrize("threads", [1, 8])
+def test_descriptors_are_not_set_aside_in_vain(serve, threads):
+    """Of 256 most are for connections: two for each worker, and few more, are not."""
+    server = serve(*JSON, "--threads", str(threads), preexec_fn=few_descriptors(256))
+    assert 256 - 40 - 3 * threads <= announced(server, "info", "warn") <= 256 - 8 - threads
+
+
+@pytest.mark.spec("K-84", "K-85")
+def test_when_descriptors_become_short_silent_ones_make_room(serve):
+    """What was announced is true no longer: accepting fails, and each newcomer takes the place of a silent one."""
+    server = serve("--max-connections", "1000", *ADMIN)
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(asked(server.address)) for _ in range(20)]
+        pid = server.process.pid
+        few = len(descriptors(pid)) + 2
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (few, few))
+        for _ in range(10):
+            stack.enter_context(served_within(server.address, SOON))
+        assert any(is_open(connection) for connection in held), "more made room than had to"
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (few + 50, few + 50))
+        until(lambda: 1 <= scrape(server)[closed("evicted")] <= 12)
+    assert get(server.address).status == 200
+
+
+@pytest.mark.spec("K-84")
+def test_fewer_connections_fit_a_small_memory_limit_and_a_warning_says_so(serve, memory):
+    """All of them can be had, one more takes the place of one, and nobody is killed."""
+    group = memory(24 * MIB)
+    with contextlib.ExitStack() as stack:
+        server = serve(*JSON, *ADMIN, preexec_fn=group.enter)
+        most = announced(server, "warn")
+        assert 64 <= most < 19000
+        silent(server, stack, most)
+        held = crowd(server, stack, 200)
+        assert all(is_open(connection) for connection in held)
+        until(lambda: 190 <= scrape(server)[closed("evicted")] <= 200)
+        assert most - 1 <= scrape(server)[HOT] + scrape(server)[PARKED] <= most
+        assert group.kills() == 0
+
+
+@pytest.mark.spec("K-84")
+def test_a_memory_limit_that_is_large_enough_changes_nothing(serve, memory):
+    server = serve(*JSON, "--max-connections", "5000", preexec_fn=memory(256 * MIB).enter)
+    assert server.events("warn", "error") == []
+    assert announced(server, "info") == 5000
+
+
+@pytest.mark.spec("K-86")
+def test_heads_that_are_not_whole_fit_the_memory_limit(serve, memory):
+    """As many as would be over it many times: the oldest goes, the last is answered, and nobody is killed."""
+    part, group = GET[:-2] + b"X: " + b"x" * 15900, memory(24 * MIB)
+    server = serve(*ADMIN, "--threads", "1", "--header-timeout-seconds", "60", preexec_fn=group.enter)
+    with contextlib.ExitStack() as stack:
+        held = []
+        for _ in range(48 * MIB // len(part)):
+            held.append(stack.enter_context(Connection(server.address)))
+            held[-1].send(part)
+        ends(held[0])
+        held[-1].send(b"\r\n\r\n")
+        assert held[-1].answer().status == 200
+        until(lambda: scrape(server)[closed("shed")] >= len(held) / 2)
+    assert group.kills() == 0
+
+
+@pytest.mark.spec("K-86")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_requests_behind_a_response_are_bounded_too(serve, threads):
+    server = serve("--threads", str(threads), content=bytes(MIB))
+    before = server.cpu_seconds()
+    with contextlib.ExitStack() as stack:
+        for _ in range(20):
+            peer = stack.enter_context(Connection(server.address, receive_buffer=4096))
+            peer.socket.settimeout(0.2)
+            with contextlib.suppress(TimeoutError, OSError):
+                peer.socket.sendall(GET * 100000)
+        assert get(server.address).status == 200
+    assert server.cpu_seconds() - before < 5, "it spins"
+
+
+@pytest.mark.spec("K-89", "K-104")
+def test_the_limits_follow_the_content(serve, memory):
+    """A large one takes the memory of connections: those beyond what is left make room. It goes, and they may come."""
+    small, large, group = plain(b"small\n"), plain(b"large" * (8 * MIB // 5)), memory(40 * MIB)
+    server = serve(*JSON, *ADMIN, "--compression", "off", content=small.content, preexec_fn=group.enter)
+    most, path = announced(server, "warn"), server.directory / "hello.txt"
+    with contextlib.ExitStack() as stack:
+        held = silent(server, stack, most - 100)
+        rename_over(path, large.content)
+        reload(server, large)
+        until(lambda: open_of(held) <= most - 1000)
+        until(lambda: scrape(server)[closed("evicted")] >= 900)
+        rename_over(path, small.content)
+        reload(server, small)
+        until(lambda: costs_nobody(server, stack, held), 5)
+        before = open_of(held)
+        held += silent(server, stack, 900)
+        assert get(server.address).status == 200
+        assert (open_of(held), group.kills()) == (before + 900, 0)
+
+
+def silent(server, stack, count):
+    """So many that have not asked, all of them accepted."""
+    held = [stack.enter_context(Connection(server.address)) for _ in range(count)]
+    until(lambda: in_backlog(server) == 0)
+    return held
+
+
+def open_of(held):
+    return sum(is_open(connection) for connection in held)
+
+
+def costs_nobody(server, stack, held):
+    """Whether one more connection takes nobody's place."""
+    before = open_of(held)
+    stack.enter_context(asked(server.address))
+    return open_of(held) == before
+
+
+@pytest.mark.spec("K-89")
+def test_a_reload_of_as_much_displaces_nobody(serve, memory):
+    server = serve(preexec_fn=memory(48 * MIB).enter)
+    with contextlib.ExitStack() as stack:
+        held = silent(server, stack, 2000)
+        for number in range(5):
+            new = plain(f"number {number}\n".encode())
+            rename_over(server.directory / "hello.txt", new.content)
+            reload(server, new)
+        assert open_of(held) == 2000
