@@ -70,7 +70,7 @@ def servers():
 def memory():
     """A memory cgroup of so many bytes: memory(size). It is removed after the servers of `serve` have been stopped."""
     with contextlib.ExitStack() as stack:
-        yield lambda size: stack.enter_context(memory_group(size))
+        yield lambda size, kind=memory_group: stack.enter_context(kind(size))
 
 
 @pytest.fixture

@@ -37,14 +37,27 @@ class MemoryGroup:
         return int(rows["oom_kill"])
 
 
-@contextlib.contextmanager
 def memory_group(size):
     """A group of which processes may be made members, removed when they have ended."""
+    return limited_group(lambda group: group.limit(size))
+
+
+def socket_memory_group(size):
+    """One that limits the memory of TCP sockets alone, which only version 1 can."""
+    return limited_group(lambda group: (group.path / "memory.kmem.tcp.limit_in_bytes").write_text(str(size)))
+
+
+@contextlib.contextmanager
+def limited_group(limit):
     try:
         parent = VERSION_1 if VERSION_1.is_dir() else VERSION_2
         group = MemoryGroup(Path(tempfile.mkdtemp(prefix="kcup-", dir=parent)))
-        group.limit(size)
     except OSError as error:
+        pytest.skip(f"no memory cgroup can be made here: {error}")
+    try:
+        limit(group)
+    except OSError as error:
+        group.path.rmdir()
         pytest.skip(f"no memory cgroup can be made here: {error}")
     try:
         yield group

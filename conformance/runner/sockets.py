@@ -47,14 +47,21 @@ def borrowed(pid, number):
 
 def held(server):
     """What is held of each connection that is open, by the peer's port; of a unix socket's by the descriptor."""
-    found = {}
+    found, unix = {}, isinstance(server.address, str)
     for number, target in descriptors(server.process.pid).items():
         if target.startswith("socket:"):
             with borrowed(server.process.pid, number) as taken, contextlib.suppress(OSError):
-                if taken and taken.type == socket.SOCK_STREAM:
+                if taken and is_of(server, taken.getsockname()):
                     peer = taken.getpeername()
-                    found[peer[1] if taken.family != socket.AF_UNIX else number] = look(taken)
+                    found[number if unix else peer[1]] = look(taken)
     return found
+
+
+def is_of(server, name):
+    """Whether a socket with this name came from the server's public listener."""
+    if isinstance(server.address, str):
+        return isinstance(name, str) and name and server.address.endswith(name)
+    return not isinstance(name, str | bytes) and name[1] == server.address[1]
 
 
 def look(taken):

@@ -1,0 +1,160 @@
+"""K-87, K-82: what the kernel holds of responses and of requests, and who is reset when that is too much."""
+
+import contextlib
+import threading
+
+import pytest
+
+from runner.cgroup import socket_memory_group
+from runner.metrics import closed, scrape
+from runner.peers import ADMIN, BIG, GET, MIB, TAIL, is_reset, not_reading
+from runner.process import until
+from runner.sockets import held
+from runner.wire import GONE, Connection
+
+KIB = 1 << 10
+MOST, LEAST, REQUESTS = 512 * KIB, 64 * KIB, 32 * KIB
+SHARE = 256 * MIB  # where nothing limits it
+PATIENT = ("--write-timeout-seconds", "300", "--header-timeout-seconds", "300", "--idle-timeout-seconds", "300")
+kinds = pytest.mark.parametrize("kind", ["tcp", "unix"])
+
+
+def started(serve, kind, *args, **options):
+    host = ("--host", "unix:socket") if kind == "unix" else ()
+    return serve(*host, *PATIENT, *args, **options)
+
+
+@pytest.mark.spec("K-87", "K-140")
+@kinds
+def test_of_a_response_that_nobody_reads_little_is_held(serve, kind):
+    server = started(serve, kind, content=BIG)
+    peers = not_reading(server, 5)
+    found = settled(server, 5)
+    assert max(one.memory_unacknowledged for one in found) <= MOST + 68 * KIB, found
+    if kind == "tcp":
+        assert max(one.unacknowledged for one in found) <= MOST, found
+    assert all(one.unacknowledged > 4 * KIB for one in found), "the socket is not used"
+    for peer in peers:
+        assert peer.answer().body == BIG
+
+
+def settled(server, count):
+    """What is held of so many connections, once it no longer changes."""
+    last = None
+
+    def same():
+        nonlocal last
+        now = list(held(server).values())
+        before, last = last, now
+        return now if len(now) >= count and now == before else None
+
+    return until(same)
+
+
+@pytest.mark.spec("K-87")
+def test_of_requests_behind_a_response_little_is_held(serve):
+    """On a unix socket they are held at the expense of who sends them."""
+    server = started(serve, "tcp", "--threads", "1", content=BIG)
+    (peer,) = not_reading(server, 1)
+    peer.socket.settimeout(0.5)
+    with contextlib.suppress(TimeoutError):
+        while True:
+            peer.socket.send(GET * 1000)
+    (found,) = settled(server, 1)
+    assert found.unread <= REQUESTS, found
+    assert found.memory_unread <= 2 * REQUESTS, found
+
+
+@pytest.mark.spec("K-87")
+def test_small_responses_that_nobody_reads_are_bounded_too(serve):
+    """Each costs more than its bytes: thousands of them on a connection that goes on asking."""
+    server = started(serve, "tcp", "--threads", "1")
+    with Connection(server.address, receive_buffer=4096) as peer:
+        peer.socket.settimeout(0.5)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                peer.socket.send(GET * 100)
+        (found,) = settled(server, 1)
+        assert found.memory_unacknowledged <= MOST + 68 * KIB, found
+        assert found.unread <= REQUESTS, found
+
+
+@pytest.mark.spec("K-87")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_over_all_connections_no_more_than_the_share_is_held(serve, threads):
+    """The more is held, the less each new one may have; some are reset when nothing is left."""
+    count = 1500
+    server = started(serve, "tcp", "--threads", str(threads), *ADMIN, content=BIG)
+    with contextlib.ExitStack() as stack:
+        for _ in range(count):
+            peer = stack.enter_context(Connection(server.address, receive_buffer=4096))
+            peer.send(GET)
+        found = settled(server, 0)
+        total = sum(one.memory_unacknowledged + one.memory_unread for one in found)
+        assert total <= SHARE, f"{total / MIB:.0f} MiB of {len(found)} connections"
+        assert max(one.unacknowledged for one in found) <= MOST
+        assert len(found) + scrape(server)[closed("memory")] >= count
+
+
+class Reader(threading.Thread):
+    """Reads one large response slowly enough to be there all the time, fast enough never to stand still."""
+
+    def __init__(self, address, body):
+        super().__init__(daemon=True)
+        self.connection, self.expected, self.outcome = Connection(address), body, None
+        self.done = threading.Event()
+        self.connection.send(GET)
+
+    def run(self):
+        try:
+            self.connection.pending = self.connection.exactly(256 * KIB)
+            while not self.done.wait(0.05):
+                self.connection.pending += self.connection.socket.recv(16 * KIB)
+            self.outcome = self.connection.answer().body == self.expected
+        except (AssertionError, *GONE) as error:
+            self.outcome = error
+
+    def finish(self):
+        self.done.set()
+        self.join()
+        return self.outcome
+
+
+@pytest.mark.spec("K-87", "K-119")
+def test_when_the_share_is_used_up_those_that_acknowledge_nothing_are_reset(serve, memory):
+    """600 that do not read are too many, whatever each may hold. One that goes on reading has its whole response."""
+    group = memory(16 * MIB, socket_memory_group)
+    server = started(serve, "tcp", "--threads", "1", *ADMIN, content=BIG, preexec_fn=group.enter)
+    reader = Reader(server.address, BIG)
+    reader.start()
+    peers = []
+    for _ in range(600):
+        peers.append(Connection(server.address, receive_buffer=4096))
+        peers[-1].send(GET)
+    until(lambda: scrape(server)[closed("memory")] >= 100)
+    total = sum(one.memory_unacknowledged for one in held(server).values())
+    assert total <= 16 * MIB, f"{total / MIB:.1f} MiB"
+    assert reader.finish() is True
+    reset = [index for index, peer in enumerate(peers) if is_reset(peer)]
+    assert 100 <= len(reset) < 600
+    assert len(reset) == until(lambda: scrape(server)[closed("memory")])
+    assert sum(reset) / len(reset) < 300, "the first have acknowledged nothing for longest"
+    with Connection(server.address) as new:
+        new.send(GET)
+        assert new.answer().body == BIG
+
+
+@pytest.mark.spec("K-87")
+def test_silent_ones_with_a_tail_are_counted_too(serve, memory):
+    """The whole response is in the kernel's hands: nobody writes any more, and still it is held."""
+    group = memory(16 * MIB, socket_memory_group)
+    server = started(serve, "tcp", "--threads", "1", *ADMIN, content=TAIL[: 48 * KIB], preexec_fn=group.enter)
+    with contextlib.ExitStack() as stack:
+        for _ in range(800):
+            stack.enter_context(Connection(server.address, receive_buffer=4096)).send(GET)
+        until(lambda: scrape(server)[closed("memory")] >= 100)
+        total = sum(one.memory_unacknowledged for one in held(server).values())
+        assert total <= 16 * MIB, f"{total / MIB:.1f} MiB"
+        with Connection(server.address) as new:
+            new.send(GET)
+            assert new.answer().status == 200
