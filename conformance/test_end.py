@@ -5,11 +5,10 @@ import re
 import shutil
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
-from runner.process import children, has_read_all, until
+from runner.process import children, frozen, has_read_all, until
 from runner.wire import Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -24,12 +23,6 @@ def refuses(address):
     except (ConnectionRefusedError, ConnectionResetError):
         return True
     return False
-
-
-def frozen(server):
-    server.signal(signal.SIGSTOP)
-    status = Path(f"/proc/{server.process.pid}/stat")
-    until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
 
 
 @pytest.mark.spec("K-18", "K-07")

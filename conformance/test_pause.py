@@ -4,12 +4,11 @@ import contextlib
 import signal
 import socket
 import time
-from pathlib import Path
 
 import pytest
 
 from runner.peers import BIG, GET, HEAD, asked, not_reading, served_within
-from runner.process import has_read_all, until
+from runner.process import frozen, has_read_all, until
 from runner.wire import Connection
 
 MANY = 500
@@ -18,9 +17,7 @@ MANY = 500
 @contextlib.contextmanager
 def paused(server, seconds):
     """The server stands still for so long from the end of what is done meanwhile."""
-    server.signal(signal.SIGSTOP)
-    status = Path(f"/proc/{server.process.pid}/stat")
-    until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
+    frozen(server)
     yield
     time.sleep(seconds)
     server.signal(signal.SIGCONT)

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import signal
 import struct
 import termios
 import time
@@ -67,6 +68,13 @@ def has_read_all(server, connections):
     ends = [[row[1].rpartition(":")[2], row[2].rpartition(":")[2], row[4].partition(":")[2]] for row in rows]
     queues = [queue for local, remote, queue in ends if local == f"{server.address[1]:04X}" and remote in ours]
     return len(queues) == len(ours) and set(queues) == {"00000000"}
+
+
+def frozen(server):
+    """Stop it, and wait until no thread of it runs. SIGCONT lets it go on."""
+    server.signal(signal.SIGSTOP)
+    status = Path(f"/proc/{server.process.pid}/stat")
+    until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
 
 
 def pending_signals(pid):

@@ -1,0 +1,190 @@
+"""K-18, K-19: who is waited for in a drain: what was accepted and has not asked yet, what waits to be accepted."""
+
+import re
+import signal
+import threading
+import time
+
+import pytest
+
+from runner.answers import WireError
+from runner.flood import Flood
+from runner.peers import BIG, GET, asked, ends, not_reading
+from runner.process import frozen, has_read_all, listening_port, until
+from runner.sockets import in_backlog
+from runner.wire import Connection
+
+PATIENT = ("--shutdown-timeout-seconds", "60")
+LATER = 0.4  # within the second that a new connection has
+
+
+@pytest.mark.spec("K-18")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_was_accepted_and_has_not_asked_yet_may_ask(serve, threads):
+    """Whether it was accepted before the signal or is taken from the backlog after it."""
+    server = serve(*PATIENT, "--threads", str(threads))
+    accepted = [Connection(server.address) for _ in range(20)]
+    until(lambda: in_backlog(server) == 0)
+    frozen(server)
+    waiting = [Connection(server.address) for _ in range(20)]
+    server.signal()
+    server.signal(signal.SIGCONT)
+    until(lambda: not listening_port(server.process.pid))
+    time.sleep(LATER)
+    for connection in accepted + waiting:
+        connection.send(GET)
+    for connection in accepted + waiting:
+        answer = connection.answer()
+        assert (answer.status, answer.one("connection")) == (200, "close")
+        connection.expect_end()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-18")
+def test_a_head_that_begins_within_that_second_is_waited_for(serve):
+    server = serve(*PATIENT)
+    with Connection(server.address) as connection:
+        until(lambda: in_backlog(server) == 0)
+        server.signal()
+        time.sleep(LATER)
+        connection.send(GET[:9])
+        time.sleep(1.5)
+        connection.send(GET[9:])
+        assert connection.answer().status == 200
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-18")
+def test_one_that_never_asks_is_closed_after_a_second(serve):
+    """Not before, and with it the drain is over."""
+    server = serve(*PATIENT)
+    silent = [Connection(server.address) for _ in range(20)]
+    until(lambda: in_backlog(server) == 0)
+    began = time.monotonic()
+    server.signal()
+    for connection in silent:
+        connection.expect_end()
+    took = time.monotonic() - began
+    assert 0.9 <= took <= 2.5, f"closed after {took:.2f} s"
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-18")
+def test_one_that_was_answered_before_is_closed_at_once(serve):
+    """Though others are waited for."""
+    server = serve(*PATIENT)
+    known, new = [asked(server.address) for _ in range(20)], Connection(server.address)
+    until(lambda: in_backlog(server) == 0)
+    began = time.monotonic()
+    server.signal()
+    for connection in known:
+        connection.expect_end()
+    took = time.monotonic() - began
+    assert took <= 0.7, f"closed after {took:.2f} s"
+    new.expect_end()
+    assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-18")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_long_backlog_is_taken_in(serve, number):
+    """The one place is held by a head, so nobody else can be accepted before the signal comes."""
+    server = serve(*PATIENT, "--max-connections", "1", "--threads", "1", "--header-timeout-seconds", "60")
+    busy = Connection(server.address)
+    busy.send(GET[:9])
+    until(lambda: has_read_all(server, [busy]))
+    frozen(server)  # for as long as it takes to connect: nobody has waited for a second when the signal comes
+    waiting = [Connection(server.address) for _ in range(300)]
+    for connection in waiting:
+        connection.send(GET)
+    assert in_backlog(server) == 300
+    server.signal(number)
+    server.signal(signal.SIGCONT)
+    until(lambda: not listening_port(server.process.pid))
+    busy.send(GET[9:])
+    for connection in [busy, *waiting]:
+        assert connection.answer().status == 200
+        connection.expect_end()
+    assert server.wait(10) == 0
+
+
+class Visitors(threading.Thread):
+    """Connects for each request, until nobody listens. `lost` counts those who connected and had no response."""
+
+    def __init__(self, address):
+        super().__init__(daemon=True)
+        self.address, self.served, self.lost = address, 0, []
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                connection = Connection(self.address)
+            except OSError:
+                return
+            with connection:
+                connection.send(GET)
+                try:
+                    connection.answer()
+                    self.served += 1
+                except WireError as error:
+                    self.lost.append(str(error))
+
+
+@pytest.mark.spec("K-18")
+def test_visitors_who_connect_for_each_request_lose_nothing(serve):
+    """But for those whose connection comes about in the very moment in which the listener is closed."""
+    lost, drains = [], 8
+    for _ in range(drains):
+        server = serve(*PATIENT)
+        visitors = [Visitors(server.address) for _ in range(32)]
+        until(lambda: all(visitor.served for visitor in visitors))  # noqa: B023
+        server.signal()
+        assert server.wait(10) == 0
+        for visitor in visitors:
+            visitor.join(20)
+            lost += visitor.lost
+    assert not [reason for reason in lost if "reset" not in reason], lost
+    assert len(lost) <= drains, lost
+
+
+@pytest.mark.spec("K-19")
+@pytest.mark.parametrize("who", ["a head", "one that does not read", "one that never asks"])
+def test_nobody_holds_the_drain_up_for_longer_than_it_may_last(serve, who):
+    server = serve("--shutdown-timeout-seconds", "1", content=BIG)
+    if who == "one that does not read":
+        (peer,) = not_reading(server, 1)
+    else:
+        peer = Connection(server.address)
+        peer.send(GET[:9] if who == "a head" else b"")
+    until(lambda: has_read_all(server, [peer]) and in_backlog(server) == 0)
+    began = time.monotonic()
+    server.signal()
+    assert server.wait(10) == 0
+    took = time.monotonic() - began
+    assert 0.9 <= took <= 2.5, f"it lasted {took:.2f} s"
+    warnings = [line for line in server.stderr().splitlines() if re.search("(?i) warn", line)]
+    assert len(warnings) <= 1 if who == "one that never asks" else re.search(r"\b1\b", warnings[0])
+
+
+@pytest.mark.spec("K-18", "K-19")
+def test_those_who_pipeline_without_end_do_not_hold_it_up(serve):
+    server = serve(*PATIENT, "--threads", "1")
+    with Flood(server.address, 16, 500):
+        began = time.monotonic()
+        server.signal()
+        assert server.wait(20) == 0
+        assert time.monotonic() - began <= 10
+
+
+@pytest.mark.spec("K-19")
+def test_a_second_signal_ends_the_second_of_those_that_never_asked(serve):
+    server = serve(*PATIENT)
+    with Connection(server.address) as connection:
+        until(lambda: in_backlog(server) == 0)
+        server.signal()
+        until(lambda: not listening_port(server.process.pid))
+        server.signal()
+        assert server.wait(10) == 1
+        assert server.stderr().splitlines()[-1] == "kcup: stopped by a second signal before the drain was over"
+        ends(connection)

@@ -1,0 +1,158 @@
+"""K-72: how a connection ends: nothing of a response is lost, nothing of it stays in the kernel."""
+
+import contextlib
+import select
+import socket
+import time
+
+import pytest
+
+from runner.metrics import HOT, PARKED, scrape
+from runner.peers import ADMIN, GET, HEAD, TAIL, asked, is_reset, not_reading
+from runner.process import until
+from runner.sockets import held, states
+from runner.wire import GONE, Connection
+
+LAST = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+ORPHANED = {"FIN_WAIT1", "LAST_ACK", "CLOSING"}
+KIB = 1 << 10
+
+
+def post(length):
+    return b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % length
+
+
+@pytest.mark.spec("K-72")
+@pytest.mark.parametrize("length", [60_000, 8_000_000])
+def test_a_body_does_not_lose_the_response(serve, length):
+    """Sent whole, or until nobody takes it any more, by a peer that reads what comes meanwhile, as browsers do."""
+    server = serve()
+    for _ in range(20):
+        with Connection(server.address) as connection:
+            request, received = memoryview(post(length) + bytes(length)), b""
+            connection.socket.setblocking(False)
+            while b"No such resource" not in received:
+                readable, writable, _ = select.select([connection.socket], [connection.socket], [], 15)
+                assert readable or writable, "no response"
+                if readable:
+                    received += connection.socket.recv(65536)
+                if writable and request:
+                    with contextlib.suppress(*GONE, BlockingIOError):
+                        request = request[connection.socket.send(request) :]
+            connection.pending = received
+            answer = connection.answer()
+            assert (answer.status, answer.one("connection")) == (404, "close")
+
+
+@pytest.mark.spec("K-72")
+def test_a_body_that_was_sent_before_the_response_was_read_does_not_lose_it(serve):
+    """8 MB, and only then a look at what came: the reset that ends it comes behind the response."""
+    server = serve()
+    for _ in range(20):
+        with Connection(server.address) as connection:
+            connection.send(post(8_000_000) + bytes(8_000_000))
+            answer = connection.answer()
+            assert (answer.status, answer.one("connection")) == (404, "close")
+
+
+@pytest.mark.spec("K-72")
+@pytest.mark.parametrize("pause", [0, 0.0005], ids=["at once", "little by little"])
+def test_little_is_discarded(serve, pause):
+    """64 KiB, and what is in buffers on the way."""
+    server, sent = serve(), 0
+    with Connection(server.address) as connection:
+        connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        connection.send(post(100_000_000))
+        connection.answer()
+        connection.expect_end()
+        with contextlib.suppress(*GONE):
+            while sent < 8 << 20:
+                sent += connection.socket.send(bytes(1024))
+                time.sleep(pause)
+    assert sent <= (64 + 160) * KIB, f"{sent} bytes were discarded"
+
+
+def ask_for_the_last(server, peers):
+    for peer in peers:
+        peer.send(LAST)
+
+
+def end_our_side(server, peers):
+    for peer in peers:
+        peer.half_close()
+
+
+def send_half_a_head(server, peers):
+    for peer in peers:
+        peer.send(GET[:9])
+
+
+def send_what_is_refused(server, peers):
+    for peer in peers:
+        peer.send(b"GET / HTTP/3.0\r\n\r\n")
+
+
+def displace(server, peers):
+    for _ in peers:
+        asked(server.address, HEAD)
+
+
+WAYS = [None, ask_for_the_last, end_our_side, send_half_a_head, send_what_is_refused, displace]
+
+
+@pytest.mark.spec("K-72", "K-81", "K-84")
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__ if way else "silence")
+def test_nothing_stays_in_the_kernel_of_those_that_do_not_read(serve, way):
+    """Their window is closed, and the rest of a response cannot go anywhere: they are reset, however they end."""
+    limits = ("--idle-timeout-seconds", "60" if way is displace else "3", "--header-timeout-seconds", "1")
+    server = serve(*limits, *ADMIN, "--max-connections", "20", content=TAIL)
+    peers = not_reading(server, 20)
+    until(lambda: len(held(server)) == 20 and all(one.unacknowledged for one in held(server).values()))
+    if way:
+        way(server, peers)
+    until(lambda: all(is_reset(peer) for peer in peers), 10)
+    until(lambda: not ORPHANED & states(server).keys(), 1)
+
+
+@pytest.mark.spec("K-72", "K-34")
+def test_one_that_reads_slowly_gets_all_of_its_last_response(serve):
+    """Some of it in each second, for several of them, and nothing in between is its last."""
+    server = serve(content=TAIL)
+    with Connection(server.address, receive_buffer=4096) as connection:
+        connection.send(LAST)
+        taken = b""
+        for _ in range(10):
+            taken += connection.exactly(4 * KIB)
+            time.sleep(0.5)
+        connection.pending = taken
+        assert connection.answer().body == TAIL
+        connection.expect_end()
+
+
+@pytest.mark.spec("K-72", "K-81")
+def test_one_that_reads_slowly_and_ended_its_side_gets_all(serve):
+    server = serve("--idle-timeout-seconds", "1", content=TAIL)
+    with Connection(server.address, receive_buffer=4096) as connection:
+        connection.send(GET)
+        connection.half_close()
+        taken = b""
+        for _ in range(6):
+            taken += connection.exactly(4 * KIB)
+            time.sleep(0.5)
+        connection.pending = taken
+        assert connection.answer().body == TAIL
+        connection.expect_end()
+
+
+@pytest.mark.spec("K-72")
+def test_one_that_stops_reading_its_last_response_is_reset_soon(serve):
+    """A second without any of it, and at most another one until that is seen."""
+    server = serve(*ADMIN, content=TAIL)
+    with Connection(server.address, receive_buffer=4096) as connection:
+        connection.send(LAST)
+        connection.exactly(8 * KIB)
+        began = time.monotonic()
+        until(lambda: is_reset(connection), 5)
+        assert 0.5 <= time.monotonic() - began <= 3.5
+        assert not ORPHANED & states(server).keys()
+        until(lambda: (seen := scrape(server))[HOT] + seen[PARKED] == 0, 3)
