@@ -1,0 +1,43 @@
+"""One scenario or some, in a virtual machine: for trying things. `make test-vm` runs them all.
+
+python3 vm --scenario unread-1m --server kcup-rust --memory 100
+"""
+
+import argparse
+import json
+import time
+
+from kernels import ROOT, SUITES, kernel
+from machine import Machine
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--scenario", action="append", required=True, help="may be repeated")
+    options.add_argument("--server", action="append", choices=["kcup-rust", "kcup-go", "nginx", "lighttpd"], help="may be repeated")
+    options.add_argument("--memory", type=int, action="append", help="MiB; may be repeated (100)")
+    options.add_argument("--over", choices=["tcp", "unix"], default="tcp")
+    options.add_argument("--rust", default=ROOT / "bin" / "kcup-rust", help="the program under test")
+    options.add_argument("--go", default=ROOT / "bin" / "kcup-go", help="the program under test")
+    options.add_argument("--kernel", choices=SUITES, default="bookworm")
+    options.add_argument("--seconds", type=int, default=600, help="after which the machine is ended")
+    options.add_argument("--verbose", action="store_true", help="the machine's console, and what the servers log")
+    given = options.parse_args()
+    plan = [
+        {"server": server, "scenario": scenario, "memory": memory, "over": given.over, "verbose": given.verbose}
+        for scenario in given.scenario
+        for memory in given.memory or [100]
+        for server in given.server or ["kcup-rust", "kcup-go"]
+    ]
+    path, _ = kernel(given.kernel)
+    with Machine(path, {"kcup-rust": given.rust, "kcup-go": given.go}, plan, given.seconds, given.verbose) as machine:
+        count = 0
+        for count, result in enumerate(machine.results(), 1):
+            print(json.dumps(result), flush=True)
+        if count < len(plan):
+            print(machine.last_words())
+            raise SystemExit("the machine ended before the plan was carried out")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// crowd is many peers that do the same, on sockets of their own, without a thread each.
+type crowd struct {
+	server  *server
+	request []byte
+	// endless peers send the request again and again.
+	endless bool
+	// await is how many bytes of a response each reads, and then no more.
+	await int
+
+	epoll  int
+	peers  []*peer // by descriptor
+	Opened int
+	// Ended is how many the server has ended.
+	Ended int
+	// moved is when one last sent or received something.
+	moved time.Time
+}
+
+type peer struct {
+	fd, sent, got int
+	settled       bool
+}
+
+// What of a crowd may be on its way at once: less than any listener's backlog.
+const unsettledMost = 64
+
+// assemble opens so many peers, one after the other, until all have sent what they send, the server is dead, or time is up.
+func (c *crowd) assemble(count int, within time.Duration) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	// The load gives way to the server and to whoever asks: on real networks they do not share a CPU.
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 10)
+	defer syscall.Setpriority(syscall.PRIO_PROCESS, 0, 0)
+	var err error
+	if c.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
+		panic(err)
+	}
+	unsettled := 0
+	deadline := time.Now().Add(within)
+	for (c.Opened < count || unsettled > 0) && time.Now().Before(deadline) && !c.server.dead() {
+		for c.Opened < count && unsettled < unsettledMost && c.open() {
+			c.Opened++
+			unsettled++
+		}
+		unsettled -= c.turn(10)
+	}
+}
+
+// hold keeps the peers as they are, endless ones sending, for so long.
+func (c *crowd) hold(last time.Duration) {
+	for deadline := time.Now().Add(last); time.Now().Before(deadline) && !c.server.dead(); {
+		c.turn(20)
+	}
+}
+
+// open begins a connection; false when there is no room for it now.
+func (c *crowd) open() bool {
+	family := syscall.AF_INET
+	if c.server.network == "unix" {
+		family = syscall.AF_UNIX
+	}
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		panic(err)
+	}
+	if err := syscall.Connect(fd, c.server.sockaddr()); err != nil && err != syscall.EINPROGRESS {
+		syscall.Close(fd)
+		return false
+	}
+	for len(c.peers) <= fd {
+		c.peers = append(c.peers, nil)
+	}
+	c.peers[fd] = &peer{fd: fd}
+	c.watch(c.peers[fd], syscall.EPOLL_CTL_ADD, syscall.EPOLLOUT)
+	return true
+}
+
+func (c *crowd) watch(p *peer, operation int, events uint32) {
+	event := syscall.EpollEvent{Events: events | syscall.EPOLLRDHUP, Fd: int32(p.fd)}
+	if err := syscall.EpollCtl(c.epoll, operation, p.fd, &event); err != nil {
+		panic(err)
+	}
+}
+
+// turn does what can be done now, and returns how many peers settled by it.
+func (c *crowd) turn(milliseconds int) int {
+	var events [256]syscall.EpollEvent
+	count, err := syscall.EpollWait(c.epoll, events[:], milliseconds)
+	if err != nil {
+		return 0
+	}
+	settled := 0
+	for _, event := range events[:count] {
+		p := c.peers[event.Fd]
+		was := p.settled
+		switch {
+		case event.Events&(syscall.EPOLLERR|syscall.EPOLLHUP|syscall.EPOLLRDHUP) != 0:
+			c.end(p)
+		case event.Events&syscall.EPOLLOUT != 0:
+			c.send(p)
+		default:
+			c.receive(p)
+		}
+		if p.settled && !was {
+			settled++
+		}
+	}
+	return settled
+}
+
+func (c *crowd) send(p *peer) {
+	count, err := syscall.Write(p.fd, c.request[p.sent:])
+	if err == syscall.EAGAIN {
+		return
+	}
+	if err != nil {
+		c.end(p)
+		return
+	}
+	c.moved = time.Now()
+	p.sent += count
+	if c.endless {
+		p.settled = true
+		p.sent %= len(c.request)
+		return
+	}
+	if p.sent < len(c.request) {
+		return
+	}
+	if c.await == 0 {
+		p.settled = true
+		c.watch(p, syscall.EPOLL_CTL_MOD, 0)
+	} else {
+		c.watch(p, syscall.EPOLL_CTL_MOD, syscall.EPOLLIN)
+	}
+}
+
+func (c *crowd) receive(p *peer) {
+	var buffer [4096]byte
+	count, err := syscall.Read(p.fd, buffer[:])
+	if err == syscall.EAGAIN {
+		return
+	}
+	if err != nil || count == 0 {
+		c.end(p)
+		return
+	}
+	c.moved = time.Now()
+	if p.got += count; p.got >= c.await {
+		p.settled = true
+		c.watch(p, syscall.EPOLL_CTL_MOD, 0)
+	}
+}
+
+// end forgets a peer that the server has ended; its side stays open for as long as the crowd is there.
+func (c *crowd) end(p *peer) {
+	c.Ended++
+	p.settled = true
+	_ = syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_DEL, p.fd, nil)
+}
+
+// leave closes all that are open.
+func (c *crowd) leave() {
+	for _, p := range c.peers {
+		if p != nil {
+			syscall.Close(p.fd)
+		}
+	}
+	c.peers = nil
+	syscall.Close(c.epoll)
+}

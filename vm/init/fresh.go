@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// getOnce asks once on a connection of its own, and returns the whole body.
+func getOnce(network, addr, path, fields string, within time.Duration) ([]byte, error) {
+	connection, err := dial(network, addr, within)
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	if _, err := io.WriteString(connection, "GET "+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"+fields+"\r\n"); err != nil {
+		return nil, err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode/100 != 2 {
+		return nil, fmt.Errorf("the status is %s", response.Status)
+	}
+	return io.ReadAll(response.Body)
+}
+
+// fetch asks the server for its content.
+func (s *server) fetch(fields string, within time.Duration) ([]byte, error) {
+	return getOnce(s.network, s.addr, s.path, fields, within)
+}
+
+// asker asks on a fresh connection every so often, whatever became of the requests before.
+type asker struct {
+	server  *server
+	right   func([]byte) bool
+	stop    chan struct{}
+	waiting sync.WaitGroup
+	mutex   sync.Mutex
+	freshResult
+}
+
+// freshResult is what became of fresh requests.
+type freshResult struct {
+	Answered int      `json:"answered"`
+	Failed   int      `json:"failed"`
+	WorstMS  int64    `json:"worst_ms"`
+	Why      []string `json:"why,omitempty"`
+}
+
+const (
+	askedEvery = 250 * time.Millisecond
+	// A request that took longer than a promise is still waited for: how much longer is worth knowing.
+	givenUp = 10 * time.Second
+)
+
+func ask(s *server, right func([]byte) bool) *asker {
+	a := &asker{server: s, right: right, stop: make(chan struct{})}
+	a.waiting.Add(1)
+	go func() {
+		defer a.waiting.Done()
+		tick := time.NewTicker(askedEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-a.stop:
+				return
+			case <-tick.C:
+				a.waiting.Add(1)
+				go a.once()
+			}
+		}
+	}()
+	return a
+}
+
+func (a *asker) once() {
+	defer a.waiting.Done()
+	began := time.Now()
+	body, err := a.server.fetch("", givenUp)
+	took := time.Since(began).Milliseconds()
+	if err == nil && !a.right(body) {
+		err = errors.New("the body is wrong")
+	}
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.WorstMS = max(a.WorstMS, took)
+	if err == nil {
+		a.Answered++
+		return
+	}
+	a.Failed++
+	if len(a.Why) < 3 {
+		a.Why = append(a.Why, err.Error())
+	}
+}
+
+// finish waits for the requests under way.
+func (a *asker) finish() freshResult {
+	close(a.stop)
+	a.waiting.Wait()
+	return a.freshResult
+}
+
+// content is a version of some size, whose bytes tell both whether it is whole and which it is.
+func content(size, version int) []byte {
+	line := []byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!\n")
+	text := bytes.Repeat(line, size/len(line)+1)[:size]
+	copy(text, fmt.Sprintf("version %06d\n", version))
+	return text
+}
+
+// versionOf is the version that a body begins with, -1 where it is none.
+func versionOf(body []byte) int {
+	version := -1
+	_, _ = fmt.Sscanf(string(body[:min(len(body), 14)]), "version %06d", &version)
+	return version
+}

@@ -1,0 +1,3 @@
+module kcup-vm
+
+go 1.26

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// server is the program under attack, alone in its group.
+type server struct {
+	name          string
+	network, addr string // as net.Dial takes them
+	path          string
+	admin         string // where its numbers are; empty where it has none
+	command       *exec.Cmd
+	group         *group
+	exited        chan struct{}
+	mutex         sync.Mutex
+	lines         []string // of its standard error
+}
+
+const socketPath = "/run/server.sock"
+
+// start runs it, and does not wait until it serves.
+func start(run *run, args ...string) (*server, error) {
+	s := &server{name: run.Server, path: "/content.txt", group: run.group, exited: make(chan struct{})}
+	s.network, s.addr = run.Over, fmt.Sprintf("127.0.0.1:%d", run.port)
+	if run.Over == "unix" {
+		_ = os.Remove(socketPath)
+		s.addr = socketPath
+	}
+	s.command = s.program(run.port, args)
+	directory, err := os.Open(run.group.path)
+	if err != nil {
+		return nil, err
+	}
+	defer directory.Close()
+	s.command.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(directory.Fd())}
+	s.command.Stdin = run.stdin
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.command.Stderr = writer
+	if err := s.command.Start(); err != nil {
+		return nil, err
+	}
+	writer.Close()
+	go s.keepLines(reader, run.Verbose)
+	return s, nil
+}
+
+// program is how each server is started. The others than kcup read /NAME.conf, written for the port and the socket.
+func (s *server) program(port int, args []string) *exec.Cmd {
+	switch s.name {
+	case "nginx":
+		return exec.Command("/usr/sbin/nginx", "-e", "/run/error.log", "-c", s.configure(port))
+	case "lighttpd":
+		return exec.Command("/usr/sbin/lighttpd", "-D", "-f", s.configure(port))
+	}
+	s.admin = fmt.Sprintf("127.0.0.1:%d", port+1000)
+	args = append([]string{"--admin", s.admin}, args...)
+	if s.network == "unix" {
+		args = append(args, "--host", "unix:"+s.addr)
+	} else {
+		args = append(args, "--port", strconv.Itoa(port))
+	}
+	return exec.Command("/bin/"+s.name, args...)
+}
+
+// configure fills in {port} in the server's configuration, in a copy, and returns its path.
+func (s *server) configure(port int) string {
+	template, err := os.ReadFile("/" + s.name + ".conf")
+	if err != nil {
+		panic(err)
+	}
+	path := "/run/" + s.name + ".conf"
+	text := strings.ReplaceAll(string(template), "{port}", strconv.Itoa(port))
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		panic(err)
+	}
+	return path
+}
+
+func (s *server) keepLines(from *os.File, verbose bool) {
+	defer from.Close()
+	for lines := bufio.NewScanner(from); lines.Scan(); {
+		if verbose {
+			fmt.Println(lines.Text())
+		}
+		s.mutex.Lock()
+		s.lines = append(s.lines, lines.Text())
+		s.mutex.Unlock()
+	}
+	_ = s.command.Wait()
+	close(s.exited)
+}
+
+// said is what it has written to standard error.
+func (s *server) said() []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return append([]string(nil), s.lines...)
+}
+
+var announced = regexp.MustCompile(`(?:at most|memory for) (\d+) connections`)
+
+// allowed is the last number of connections that it said it allows.
+func (s *server) allowed() int {
+	most := 0
+	for _, line := range s.said() {
+		if found := announced.FindStringSubmatch(line); found != nil {
+			most, _ = strconv.Atoi(found[1])
+		}
+	}
+	return most
+}
+
+// dead is whether it has ended, or something in its group was killed.
+func (s *server) dead() bool {
+	select {
+	case <-s.exited:
+		return true
+	default:
+		return s.group.kills() > 0
+	}
+}
+
+// ready waits until it answers.
+func (s *server) ready() error {
+	err := error(nil)
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if s.dead() {
+			return fmt.Errorf("it ended at start: %q", s.said())
+		}
+		if _, err = s.fetch("", 5*time.Second); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("it does not answer: %w", err)
+}
+
+func (s *server) sockaddr() syscall.Sockaddr {
+	if s.network == "unix" {
+		return &syscall.SockaddrUnix{Name: s.addr}
+	}
+	port, _ := strconv.Atoi(s.addr[strings.LastIndexByte(s.addr, ':')+1:])
+	return &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}
+}
+
+func (s *server) reload() { _ = s.command.Process.Signal(syscall.SIGHUP) }
+
+// ended is how many connections it has closed, by reason, and its reloads, by result; of the public listener.
+func (s *server) ended() map[string]int64 {
+	counts := map[string]int64{}
+	if s.admin == "" {
+		return counts
+	}
+	body, err := getOnce("tcp", s.admin, "/metrics", "", 5*time.Second)
+	if err != nil {
+		return counts
+	}
+	for _, line := range strings.Split(string(body), "\n") {
+		var reason string
+		var count int64
+		line = strings.NewReplacer(`"`, " ", "{", " ", "}", " ").Replace(line)
+		if rest, found := strings.CutPrefix(line, "kcup_connections_closed_total reason= "); found {
+			_, _ = fmt.Sscan(rest, &reason, &count)
+		} else if rest, found := strings.CutPrefix(line, "kcup_reloads_total result= "); found {
+			_, _ = fmt.Sscan(rest, &reason, &count)
+			reason = "reload " + reason
+		}
+		if count > 0 {
+			counts[reason] = count
+		}
+	}
+	return counts
+}
+
+func dial(network, addr string, within time.Duration) (net.Conn, error) {
+	connection, err := net.DialTimeout(network, addr, within)
+	if err == nil {
+		err = connection.SetDeadline(time.Now().Add(within))
+	}
+	return connection, err
+}

@@ -1,0 +1,82 @@
+"""A virtual machine that runs a plan: its files, its start, the lines it prints, its end."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from kernels import CACHE, ROOT
+
+HOME = Path(__file__).resolve().parent
+QEMU = "qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 3072 -smp 2 -display none -monitor none -no-reboot".split()
+# Debian's own, with what their dynamic linker loads.
+OTHERS = ["/usr/sbin/nginx", "/usr/sbin/lighttpd", "/usr/bin/wrk"]
+APPEND = "console=ttyS0 quiet cgroup_no_v1=all panic=1 oops=panic rdinit=/init"
+
+
+def with_libraries(program):
+    """The program and what ldd lists."""
+    listed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [program, *re.findall(r"(/\S+) \(0x", listed)]
+
+
+def initramfs(into, programs, plan):
+    """Writes the archive of everything that is in the machine. `programs` are the paths of kcup-rust and kcup-go."""
+    root = into / "root"
+    for folder in ("bin", "dev", "proc", "sys", "run", "tmp", "var/log/nginx", "var/lib/nginx", "var/log/lighttpd"):
+        (root / folder).mkdir(parents=True)
+    subprocess.run(["go", "build", "-o", root / "init", "."], cwd=HOME / "init", check=True, env=os.environ | {"CGO_ENABLED": "0"})
+    for name, path in programs.items():
+        shutil.copy(path, root / "bin" / name)
+    for path in sorted({path for program in OTHERS for path in with_libraries(program)}):
+        to = root / path.lstrip("/")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, to)
+    for config in HOME.glob("*.conf"):
+        shutil.copy(config, root)
+    (root / "plan.json").write_text(json.dumps(plan))
+    archive = into / "initramfs"
+    with archive.open("wb") as output:
+        subprocess.run("find . | cpio --quiet -o -H newc", shell=True, cwd=root, check=True, stdout=output)
+    shutil.rmtree(root)
+    return archive
+
+
+class Machine:
+    """Boots and yields results as they come. Ended after `seconds`, whatever it does then."""
+
+    def __init__(self, kernel, programs, plan, seconds, verbose=False):
+        self.kernel, self.programs, self.plan, self.seconds, self.verbose = kernel, programs, plan, seconds, verbose
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="kcup-vm.")
+        into = Path(self.folder.name)
+        self.console = into / "console"
+        console = "file:/dev/stderr" if self.verbose else f"file:{self.console}"
+        archive = initramfs(into, self.programs, self.plan)
+        command = [*QEMU, "-kernel", self.kernel, "-initrd", archive, "-append", APPEND, "-serial", console, "-serial", "stdio"]
+        self.process = subprocess.Popen(
+            ["timeout", "--kill-after=5", str(self.seconds), *command],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        )
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.folder.cleanup()
+
+    def results(self):
+        """One for each row of the plan, unless the machine ends before."""
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                yield json.loads(line)
+
+    def last_words(self):
+        return "" if self.verbose else self.console.read_text(errors="replace")[-2000:]
