@@ -16,6 +16,7 @@ def main():
     options.add_argument("--scenario", action="append", required=True, help="may be repeated")
     options.add_argument("--server", action="append", choices=["kcup-rust", "kcup-go", "nginx", "lighttpd"], help="may be repeated")
     options.add_argument("--memory", type=int, action="append", help="MiB; may be repeated (100)")
+    options.add_argument("--peers", type=int, default=0, help="how many, where not as many as the scenario has")
     options.add_argument("--over", choices=["tcp", "unix"], default="tcp")
     options.add_argument("--rust", default=ROOT / "bin" / "kcup-rust", help="the program under test")
     options.add_argument("--go", default=ROOT / "bin" / "kcup-go", help="the program under test")
@@ -24,7 +25,7 @@ def main():
     options.add_argument("--verbose", action="store_true", help="the machine's console, and what the servers log")
     given = options.parse_args()
     plan = [
-        {"server": server, "scenario": scenario, "memory": memory, "over": given.over, "verbose": given.verbose}
+        {"server": server, "scenario": scenario, "memory": memory, "over": given.over, "peers": given.peers, "verbose": given.verbose}
         for scenario in given.scenario
         for memory in given.memory or [100]
         for server in given.server or ["kcup-rust", "kcup-go"]

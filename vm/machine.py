@@ -4,10 +4,9 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
+import threading
 from pathlib import Path
 
 from kernels import CACHE, ROOT
@@ -16,7 +15,7 @@ HOME = Path(__file__).resolve().parent
 QEMU = "qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 3072 -smp 2 -display none -monitor none -no-reboot".split()
 # Debian's own, with what their dynamic linker loads.
 OTHERS = ["/usr/sbin/nginx", "/usr/sbin/lighttpd", "/usr/bin/wrk"]
-APPEND = "console=ttyS0 quiet cgroup_no_v1=all panic=1 oops=panic rdinit=/init"
+APPEND = "console=ttyS0 quiet cgroup_no_v1=all panic=1 mitigations=off no5lvl tsc=reliable oops=panic rdinit=/init"
 
 
 def with_libraries(program):
@@ -60,23 +59,28 @@ class Machine:
         console = "file:/dev/stderr" if self.verbose else f"file:{self.console}"
         archive = initramfs(into, self.programs, self.plan)
         command = [*QEMU, "-kernel", self.kernel, "-initrd", archive, "-append", APPEND, "-serial", console, "-serial", "stdio"]
-        self.process = subprocess.Popen(
-            ["timeout", "--kill-after=5", str(self.seconds), *command],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True,
-        )
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.limit = threading.Timer(self.seconds, self.process.kill)
+        self.limit.start()
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self.limit.cancel()
+        self.process.kill()
         self.process.wait()
         self.folder.cleanup()
 
     def results(self):
-        """One for each row of the plan, unless the machine ends before."""
+        """One for each row of the plan, unless the machine ends before; with the CPU time that it took here."""
+        before = self.cpu_seconds()
         for line in self.process.stdout:
-            if line.startswith("{"):
-                yield json.loads(line)
+            now = self.cpu_seconds()
+            yield json.loads(line) | {"cpu_seconds": round(now - before, 1)}
+            before = now
+
+    def cpu_seconds(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def last_words(self):
         return "" if self.verbose else self.console.read_text(errors="replace")[-2000:]

@@ -19,6 +19,8 @@ type planned struct {
 	Memory int `json:"memory"`
 	// Over is what the server listens on: tcp or unix.
 	Over string `json:"over"`
+	// Peers is how many there are, where not as many as the scenario has.
+	Peers int `json:"peers"`
 	// Verbose sends the server's standard error to the console, too.
 	Verbose bool `json:"verbose"`
 }

@@ -15,8 +15,8 @@ type result struct {
 	OK     bool   `json:"ok"`
 	// Failed is which promises were broken.
 	Failed []string `json:"failed"`
-	// Peers is how many there were when it was over; KilledAt when something in the group was first killed, 0 when nothing was.
-	Peers    int   `json:"peers"`
+	// Came is how many peers there were when it was over; KilledAt when something in the group was first killed, 0 when nothing was.
+	Came     int   `json:"came"`
 	KilledAt int   `json:"killed_at"`
 	Kills    int64 `json:"oom_kill"`
 	// Rest is before the peers came, Held while they were all there, After when they were gone.
@@ -70,7 +70,7 @@ func carryOut(row planned, port int) *result {
 	r.Kills = r.group.kills()
 	r.Peak = r.group.number("memory.peak") >> 10
 	if r.Kills > 0 {
-		r.Failed = []string{fmt.Sprintf("killed at the %s of %d peers", ordinal(r.KilledAt), r.Peers)}
+		r.Failed = []string{fmt.Sprintf("killed at the %s of %d peers", ordinal(r.KilledAt), r.Came)}
 	}
 	if r.OK = len(r.Failed) == 0; !r.OK && r.server != nil {
 		said := r.server.said()

@@ -17,7 +17,7 @@ const (
 	// How long all peers are there before they leave.
 	held = 3 * time.Second
 	// How long they may take to come.
-	coming = 60 * time.Second
+	coming = 120 * time.Second
 )
 
 var scenarios = map[string]scenario{
@@ -45,6 +45,9 @@ func unfinished(size int) []byte {
 // crowded is an attack of so many peers on content of so many bytes.
 func crowded(size, count int, kind crowd) func(*run) error {
 	return func(r *run) error {
+		if r.Peers > 0 {
+			count = r.Peers
+		}
 		if err := r.serve(size); err != nil {
 			return err
 		}
@@ -56,7 +59,7 @@ func crowded(size, count int, kind crowd) func(*run) error {
 		return r.attack(func() error {
 			peers.assemble(count, coming)
 			peers.hold(held)
-			r.Peers = peers.Opened
+			r.Came = peers.Opened
 			if r.server.dead() {
 				r.KilledAt = peers.Opened
 			} else if peers.Opened < count {

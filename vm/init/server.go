@@ -76,14 +76,18 @@ func (s *server) program(port int, args []string) *exec.Cmd {
 	return exec.Command("/bin/"+s.name, args...)
 }
 
-// configure fills in {port} in the server's configuration, in a copy, and returns its path.
+// configure fills in where to listen in the server's configuration, in a copy, and returns its path.
 func (s *server) configure(port int) string {
 	template, err := os.ReadFile("/" + s.name + ".conf")
 	if err != nil {
 		panic(err)
 	}
 	path := "/run/" + s.name + ".conf"
-	text := strings.ReplaceAll(string(template), "{port}", strconv.Itoa(port))
+	listen, bind := s.addr, "127.0.0.1"
+	if s.network == "unix" {
+		listen, bind = "unix:"+s.addr, s.addr
+	}
+	text := strings.NewReplacer("{port}", strconv.Itoa(port), "{listen}", listen, "{bind}", bind).Replace(string(template))
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		panic(err)
 	}
