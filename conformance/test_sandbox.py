@@ -1,5 +1,6 @@
 """K-130, K-131: what kcup gives up, seen from outside, and that it still does all it has to."""
 
+import contextlib
 import errno
 import os
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from runner.access_log import next_lines
-from runner.kernel import WHOLE_LANDLOCK, FirstLandlock, landlock_version, without_landlock
+from runner.kernel import FirstLandlock, landlock_version, without_either, without_landlock, without_seccomp
 from runner.metrics import ask, reloads, scrape
 from runner.process import until, write_fifo
 from runner.reload import GET, STAYS, become, get, plain, reload, rename_over, serves, warned
@@ -22,53 +23,62 @@ from test_notify import Manager, told_of_a_reload
 from test_sockets import activated
 
 SECRET = "/etc/passwd"
-CANNOT = "cannot enter the sandbox: the kernel "
+CANNOT = "cannot enter the sandbox: the kernel does not offer "
 DENIED = 'cannot read content from "hello.txt": permission denied' + STAYS
-UNKNOWN, PARTLY = "does not know Landlock", "knows only a part of it"
-whole_landlock = pytest.mark.skipif(landlock_version() < WHOLE_LANDLOCK, reason="this kernel lacks some of Landlock")
+with_landlock = pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="another user has no capabilities")
 each_way_in = pytest.mark.parametrize("sandbox", ["auto", "required"])
 
 
+NO_CAPABILITY = dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapAmb"), "0000000000000000")
+
+
+def privileges(status):
+    """What the kernel says of a thread that a sandbox changes. The filters are all that there are, from outside too."""
+    fields = dict(re.findall(r"(\w+):\s+(\w+)", status))
+    return {name: fields.get(name) for name in ("NoNewPrivs", "Seccomp_filters", *NO_CAPABILITY)}
+
+
+OURS = privileges(Path("/proc/self/status").read_text())
+SEALED = {"NoNewPrivs": "1", "Seccomp_filters": str(int(OURS["Seccomp_filters"]) + 1), **NO_CAPABILITY}
+
+
 def threads(server):
-    """What the kernel says of every thread."""
-    return [path.read_text() for path in Path(f"/proc/{server.process.pid}/task").glob("*/status")]
-
-
-def no_new_privileges(status):
-    return re.search(r"NoNewPrivs:\s+(\d)", status)[1]
-
-
-def privileges(server):
-    return set(map(no_new_privileges, threads(server)))
+    """The privileges of every thread, once each."""
+    told = []
+    for path in Path(f"/proc/{server.process.pid}/task").glob("*/status"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+            told.append(privileges(path.read_text()))
+    return [one for place, one in enumerate(told) if one not in told[:place]]
 
 
 def core_limit(server):
     return resource.prlimit(server.process.pid, resource.RLIMIT_CORE)
 
 
-@whole_landlock
+@with_landlock
 @pytest.mark.spec("K-130")
 @each_way_in
-def test_privileges_and_core_dumps_are_given_up(serve, sandbox):
+def test_privileges_capabilities_calls_and_core_dumps_are_given_up(serve, sandbox):
     """In all threads there are when it says that it listens, and in those that come later."""
     server = serve("--sandbox", sandbox, "--threads", "3", "--admin", "127.0.0.1:0", "--reload-interval-seconds", "1")
-    assert (privileges(server), core_limit(server)) == ({"1"}, (0, 0))
+    assert (threads(server), core_limit(server)) == ([SEALED], (0, 0))
     new = plain(b"new\n")
     rename_over(server.directory / "hello.txt", new.content)
     reload(server, new)
     assert ask(server.admin, "/readyz").status == 200
-    assert (privileges(server), core_limit(server)) == ({"1"}, (0, 0))
+    assert (threads(server), core_limit(server)) == ([SEALED], (0, 0))
 
 
 @pytest.mark.spec("K-130", "K-131")
 def test_off_gives_nothing_up(serve):
     """It has what we have, who started it."""
     server = serve("--sandbox", "off")
-    assert privileges(server) == {no_new_privileges(Path("/proc/self/status").read_text())}
+    assert threads(server) == [OURS]
     assert core_limit(server) == resource.getrlimit(resource.RLIMIT_CORE)
 
 
-@whole_landlock
+@with_landlock
 @pytest.mark.spec("K-130")
 @each_way_in
 @pytest.mark.parametrize("link", ["to a file", "to a file behind two links", "to a directory above"])
@@ -99,7 +109,7 @@ def test_files_elsewhere_can_be_read_without_it(serve):
     assert server.events("warn", "error") == []
 
 
-@whole_landlock
+@with_landlock
 @pytest.mark.spec("K-130")
 def test_the_directory_of_the_file_that_a_link_led_to_may_be_read(serve, tmp_path):
     (tmp_path / "first").write_bytes(b"first")
@@ -115,7 +125,7 @@ def link_to(target, directory=Path()):
     (directory / "new").rename(directory / "link")
 
 
-@whole_landlock
+@with_landlock
 @pytest.mark.spec("K-130")
 @pytest.mark.skipif(os.geteuid() != 0, reason="a root directory of one's own takes root")
 def test_where_the_directory_is_the_root_only_the_file_may_be_read(twin):
@@ -138,7 +148,7 @@ def test_where_the_directory_is_the_root_only_the_file_may_be_read(twin):
         assert serves(server, new)
 
 
-@whole_landlock
+@with_landlock
 @pytest.mark.spec("K-130", "K-115", "K-125", "K-18")
 def test_all_that_it_has_to_do_is_done_within(serve, twin):
     """A policy, its reload, numbers, the access log, a health check, and the drain."""
@@ -162,7 +172,7 @@ def test_all_that_it_has_to_do_is_done_within(serve, twin):
     assert server.wait(10) == 0
 
 
-@whole_landlock
+@with_landlock
 @pytest.mark.spec("K-130", "K-141", "K-142")
 def test_a_service_manager_and_its_socket_from_within(serve, tmp_path):
     """It is told from within, and the listener that was passed is served."""
@@ -182,7 +192,7 @@ def test_a_service_manager_and_its_socket_from_within(serve, tmp_path):
     manager.socket.close()
 
 
-@whole_landlock
+@with_landlock
 @pytest.mark.spec("K-130")
 @pytest.mark.parametrize("source", ["standard input", "a FIFO"])
 def test_content_that_is_no_file_takes_no_files(serve, source):
@@ -195,25 +205,31 @@ def test_content_that_is_no_file_takes_no_files(serve, source):
         server.wait_listening()
     assert get(server.address).body == b"Hello\n"
     assert scrape(server)["process_open_fds"] > 3
-    assert privileges(server) == {"1"}
+    assert threads(server) == [SEALED]
 
 
-each_kernel = pytest.mark.parametrize(
-    "said", [UNKNOWN, pytest.param(PARTLY, marks=whole_landlock)], ids=lambda said: said.replace(" ", "-")
-)
+@with_landlock
+@as_root
+@pytest.mark.spec("K-130")
+def test_what_only_a_capability_let_it_read_is_not_read_again(serve):
+    server = serve("--sandbox", "required", "--log-format", "json", preexec_fn=lambda: os.chown("hello.txt", 65534, -1))
+    (server.directory / "hello.txt").chmod(0)
+    server.signal(signal.SIGHUP)
+    assert warned(server, 1) == [DENIED]
+    assert get(server.address).body == b"Hello\n"
 
 
-def kernel(said):
-    """For preexec_fn: makes the kernel one of which this is said."""
-    return FirstLandlock().enter if said == PARTLY else without_landlock
+# For preexec_fn: makes the kernel one that lacks this.
+KERNELS = {"Landlock": without_landlock, "seccomp": without_seccomp, "Landlock, seccomp": without_either}
+each_kernel = pytest.mark.parametrize("lacking", KERNELS, ids=lambda lacking: lacking.replace(", ", "-and-"))
 
 
 @pytest.mark.spec("K-131")
 @each_kernel
-def test_required_ends_it_on_such_a_kernel(serve, said):
-    server = serve("--sandbox", "required", "--log-level", "error", wait=False, preexec_fn=kernel(said))
+def test_required_ends_it_on_such_a_kernel(serve, lacking):
+    server = serve("--sandbox", "required", "--log-level", "error", wait=False, preexec_fn=KERNELS[lacking])
     assert server.wait() == 1
-    assert (server.process.stdout.read(), server.stderr()) == (b"", f"kcup: {CANNOT}{said}\n")
+    assert (server.process.stdout.read(), server.stderr()) == (b"", f"kcup: {CANNOT}{lacking}\n")
 
 
 @pytest.mark.spec("K-131")
@@ -222,16 +238,35 @@ def test_a_landlock_that_was_not_started_is_none(serve):
         without_landlock(errno.EOPNOTSUPP)
 
     server = serve("--sandbox", "required", "--log-level", "error", wait=False, preexec_fn=enter)
-    assert (server.wait(), server.stderr()) == (1, f"kcup: {CANNOT}{UNKNOWN}\n")
+    assert (server.wait(), server.stderr()) == (1, f"kcup: {CANNOT}Landlock\n")
 
 
 @pytest.mark.spec("K-131")
 @each_kernel
-def test_auto_warns_on_such_a_kernel_and_goes_on(serve, said):
-    server = serve("--sandbox=auto", "--log-format=json", "--max-connections=99", preexec_fn=kernel(said))
-    assert len(server.events("warn")) == 1
+def test_auto_names_what_is_missing_and_takes_the_rest(serve, lacking):
+    server = serve("--sandbox=auto", "--log-format=json", "--max-connections=99", preexec_fn=KERNELS[lacking])
+    (warning,) = server.events("warn")
+    assert warning.endswith(f"the kernel does not offer {lacking}")
+    assert "cannot" not in warning
     assert get(server.address).body == b"Hello\n"
     assert core_limit(server) == (0, 0)
+    (told,) = threads(server)
+    filters = int(told.pop("Seccomp_filters")) - int(OURS["Seccomp_filters"])
+    assert filters == len(lacking.split(", ")) + ("seccomp" not in lacking)  # those that play this kernel, and kcup's
+    assert told == {name: SEALED[name] for name in told}
+
+
+@with_landlock
+@pytest.mark.spec("K-131")
+@each_way_in
+def test_the_first_landlock_is_enough(serve, sandbox):
+    """What it does not know of sockets and of truncating, the filter does."""
+    args = ("--sandbox", sandbox, "--log-format", "json", "--max-connections=99")
+    server = serve(*args, preexec_fn=FirstLandlock().enter)
+    assert server.events("warn", "error") == []
+    become(server.directory / "hello.txt", {"link": SECRET})
+    server.signal(signal.SIGHUP)
+    assert warned(server, 1) == [DENIED]
 
 
 @pytest.mark.spec("K-131")

@@ -11,9 +11,7 @@ require (
 	github.com/sirupsen/logrus v1.10.2
 	github.com/valyala/fasthttp v1.74.0
 	golang.org/x/sys v0.49.0
+	kernel.org/pub/linux/libs/security/libcap/psx v1.2.77
 )
 
-require (
-	github.com/valyala/bytebufferpool v1.0.0 // indirect
-	kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
-)
+require github.com/valyala/bytebufferpool v1.0.0 // indirect

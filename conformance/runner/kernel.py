@@ -1,4 +1,4 @@
-"""Landlock: which version this kernel knows; and, for preexec_fn, a kernel without it, or with its first version."""
+"""Landlock: which version this kernel knows; and, for preexec_fn, a kernel without it, with its first version, or without seccomp."""
 
 import ctypes
 import errno
@@ -14,7 +14,6 @@ SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER = 1, 8
 RET_ALLOW, RET_ERRNO, RET_USER_NOTIF = 0x7FFF0000, 0x00050000, 0x7FC00000
 LOAD_NUMBER, IS, IS_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 CREATE_RULESET, RESTRICT_SELF, RULESET_VERSION = 444, 446, 1
-WHOLE_LANDLOCK = 4  # the first version that knows TCP sockets: all rules of K-130
 NOTIF_RECV, NOTIF_SEND = 0xC0502100, 0xC0182101
 # struct seccomp_notif and struct seccomp_notif_resp
 ASKED, ANSWERED = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
@@ -45,17 +44,31 @@ def landlock_version():
     return max(0, libc.syscall(CREATE_RULESET, None, ctypes.c_ulong(0), RULESET_VERSION))
 
 
-def without_landlock(reason=errno.ENOSYS):
-    """ENOSYS is a kernel that was built without it, EOPNOTSUPP one that was started without it."""
+def without(first, last, reason):
+    """The system calls with these numbers fail."""
     refusing = program(
         (LOAD_NUMBER, 0, 0, 0),
-        (IS_AT_LEAST, 0, 2, CREATE_RULESET),
-        (IS_AT_LEAST, 1, 0, RESTRICT_SELF + 1),
+        (IS_AT_LEAST, 0, 2, first),
+        (IS_AT_LEAST, 1, 0, last + 1),
         (RETURN, 0, 0, RET_ERRNO | reason),
         (RETURN, 0, 0, RET_ALLOW),
     )
     call(libc.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     call(libc.prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(refusing))
+
+
+def without_landlock(reason=errno.ENOSYS):
+    """ENOSYS is a kernel that was built without it, EOPNOTSUPP one that was started without it."""
+    without(CREATE_RULESET, RESTRICT_SELF, reason)
+
+
+def without_seccomp():
+    without(SYS_SECCOMP, SYS_SECCOMP, errno.ENOSYS)
+
+
+def without_either():
+    without_landlock()
+    without_seccomp()
 
 
 class FirstLandlock:

@@ -12,14 +12,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .kernel import WHOLE_LANDLOCK, landlock_version
+from .kernel import landlock_version
 
 AT = r"http://(\[[0-9a-f:.]+\]|[0-9.]+):(\d+)/"
 LISTENING = re.compile(rf"kcup listening on (?:{AT}|unix:(.+))\n")
 ADMIN = re.compile(rf"admin listening on {AT}")
 START_LIMIT = 20.0
-# A kernel without all of Landlock is warned of (K-131): tests of what is logged, which are not about that, do without.
-ENVIRONMENT = {} if landlock_version() >= WHOLE_LANDLOCK else {"SANDBOX": "off"}
+# A kernel without Landlock is warned of (K-131): tests of what is logged, which are not about that, do without.
+ENVIRONMENT = {} if landlock_version() else {"SANDBOX": "off"}
 
 
 @dataclass(frozen=True)

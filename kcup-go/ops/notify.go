@@ -15,24 +15,24 @@ const notifyTimeout = 1 // seconds
 
 // Notifier tells the service manager how we are, as sd_notify(3) does (K-142). Without a manager it tells nobody.
 type Notifier struct {
-	socket   int
-	manager  unix.Sockaddr // nil: none
+	socket   int // -1: none
 	stopping atomic.Bool
 }
 
-// NewNotifier opens what is needed: the sandbox may forbid it later.
+// NewNotifier connects to the manager, which the sandbox forbids later.
 func NewNotifier() *Notifier {
 	name := os.Getenv("NOTIFY_SOCKET")
 	if name == "" || name[0] != '/' && name[0] != '@' {
-		return &Notifier{}
+		return &Notifier{socket: -1}
 	}
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return &Notifier{}
+		return &Notifier{socket: -1}
 	}
 	timeout := unix.Timeval{Sec: notifyTimeout}
 	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &timeout)
-	return &Notifier{socket: fd, manager: &unix.SockaddrUnix{Name: name}}
+	_ = unix.Connect(fd, &unix.SockaddrUnix{Name: name}) // without a connection nothing is told
+	return &Notifier{socket: fd}
 }
 
 // Ready is said when we listen, and when a reload is over.
@@ -52,7 +52,7 @@ func (n *Notifier) Stopping() {
 }
 
 func (n *Notifier) tell(state string) {
-	if n.manager != nil && !n.stopping.Load() {
-		_ = unix.Sendto(n.socket, []byte(state), unix.MSG_NOSIGNAL, n.manager)
+	if n.socket >= 0 && !n.stopping.Load() {
+		_ = unix.Sendto(n.socket, []byte(state), unix.MSG_NOSIGNAL, nil)
 	}
 }

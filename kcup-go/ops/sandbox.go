@@ -1,28 +1,21 @@
-// The sandbox (SPEC section 12). Sibling: kcup-rust/src/ops/sandbox.rs
+// The sandbox (SPEC section 12, docs/adr/0009). Sibling: kcup-rust/src/ops/sandbox.rs
 
 package ops
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"unsafe"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
 
 	"kcup/config"
-)
-
-// Of Landlock's versions the fourth is the first that knows TCP; what a later one adds to files is taken where it is
-// there (V5). Nothing beyond K-130: a service manager's socket must stay within reach.
-const wholeABI = 4
-
-var (
-	errNoLandlock   = errors.New("the kernel does not know Landlock")
-	errPartLandlock = errors.New("the kernel knows only a part of it")
 )
 
 // Seal gives up, in all threads and for good, what serving does not need (K-130). What is needed later must be open.
@@ -31,36 +24,57 @@ func Seal(cfg *config.Config, log *logrus.Logger) error {
 	if cfg.Sandbox == "off" {
 		return nil
 	}
-	err := seal(cfg.File)
-	if err == nil {
-		return nil
+	missing := strings.Join(restrict(cfg.File), ", ")
+	switch {
+	case missing == "":
+	case cfg.Sandbox == "required":
+		return fmt.Errorf("cannot enter the sandbox: the kernel does not offer %s", missing)
+	default:
+		log.Warnf("the sandbox is not whole: the kernel does not offer %s", missing)
 	}
-	err = fmt.Errorf("cannot enter the sandbox: %w", err)
-	if cfg.Sandbox == "required" {
-		return err
-	}
-	log.Warn(err)
 	return nil
 }
 
-// seal goes as far as the kernel does, and says what is missing (K-131).
-func seal(file string) error {
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+// restrict goes as far as the kernel does, and says what is missing (K-131). The filter is last, since it takes the calls
+// away that the others need.
+func restrict(file string) (missing []string) {
+	for _, part := range []struct {
+		name string
+		err  error
+	}{
+		{"RLIMIT_CORE", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})},
+		{"Landlock", landlocked(needed(file))},
+		{"capset", dropCapabilities()},
+		{"seccomp", filter()},
+	} {
+		if part.err != nil {
+			missing = append(missing, part.name)
+		}
+	}
+	return missing
+}
+
+// landlocked is about files only: the filter knows all of sockets, which Landlock does not. Any version will do, since what
+// the first lacks, it has too.
+func landlocked(readable []string) error {
+	if abi, err := ll.LandlockGetABIVersion(); err != nil || abi < 1 {
+		return unix.EOPNOTSUPP
+	}
+	return landlock.V5.BestEffort().RestrictPaths(landlock.PathAccess(ll.AccessFSReadFile, readable...).IgnoreIfMissing())
+}
+
+// dropCapabilities drops all; ambient ones go with these. With none left, and no_new_privs, execve(2) brings none back: the
+// bounding set may stay, which would take a call for each of its members in each thread.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets, none [2]unix.CapUserData
+	// Where there are none to drop, a filter from outside may forbid it.
+	if err := unix.Capget(&header, &sets[0]); err != nil || sets == none {
 		return err
 	}
-	if err := ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	abi, err := ll.LandlockGetABIVersion()
-	if err != nil || abi < 1 {
-		return errNoLandlock
-	}
-	rule := landlock.PathAccess(ll.AccessFSReadFile, needed(file)...).IgnoreIfMissing()
-	if err := landlock.V5.BestEffort().Restrict(rule); err != nil {
-		return err
-	}
-	if abi < wholeABI {
-		return errPartLandlock
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0)
+	if errno != 0 {
+		return errno
 	}
 	return nil
 }

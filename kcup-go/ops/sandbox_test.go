@@ -2,7 +2,6 @@ package ops
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
 
 	"kcup/config"
 )
@@ -29,7 +29,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if file, is := os.LookupEnv(asSealed); is {
-		fmt.Println(sealed(file))
+		fmt.Println(sealed(file) + unexpected())
 		_, _ = io.Copy(io.Discard, os.Stdin) // the parent looks at our threads meanwhile
 		return
 	}
@@ -74,17 +74,24 @@ func sealed(file string) string {
 }
 
 func violations(file, victim, address string) (text string) {
-	single := net.ListenConfig{}
-	single.SetMultipathTCP(false) // which Landlock lets through
 	_, read := os.ReadFile("/etc/passwd")
 	_, list := os.ReadDir("/")
 	_, connect := net.Dial("tcp4", address)
-	_, bind := single.Listen(context.Background(), "tcp4", "127.0.0.1:0")
-	for what, err := range map[string]error{
-		"read": read, "list": list, "connect": connect, "bind": bind,
-		"write": os.WriteFile(victim, nil, 0), "truncate": os.Truncate(victim, 0), "remove": os.Remove(victim),
-	} {
+	_, bind := net.Listen("tcp4", "127.0.0.1:0")
+	_, datagram := net.ListenPacket("udp4", "127.0.0.1:0")
+	_, start := os.StartProcess("/bin/true", nil, &os.ProcAttr{})
+	_, local := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	for what, err := range map[string]error{"read": read, "list": list} {
 		if !errors.Is(err, fs.ErrPermission) {
+			text += fmt.Sprintf("%s: %v; ", what, err)
+		}
+	}
+	for what, err := range map[string]error{
+		"connect": connect, "bind": bind, "datagram": datagram, "local": local, "start": start,
+		"write": os.WriteFile(victim, nil, 0), "truncate": os.Truncate(victim, 0), "remove": os.Remove(victim),
+		"chmod": os.Chmod(victim, 0o777), "chown": os.Chown(victim, 1, -1), "kill": unix.Kill(os.Getpid(), 0),
+	} {
+		if !errors.Is(err, unix.ENOSYS) {
 			text += fmt.Sprintf("%s: %v; ", what, err)
 		}
 	}
@@ -132,8 +139,11 @@ func lookAtThreads(t *testing.T, pid int) {
 		t.Fatal(tasks, err)
 	}
 	for _, task := range tasks {
-		if status, err := os.ReadFile(task); err != nil || !strings.Contains(string(status), "NoNewPrivs:\t1\n") {
-			t.Errorf("%s: %v", task, err)
+		status, err := os.ReadFile(task)
+		for _, line := range []string{"NoNewPrivs:\t1\n", "Seccomp:\t2\n", "CapPrm:\t0000000000000000\n"} {
+			if !strings.Contains(string(status), line) {
+				t.Errorf("%s: %v %s", task, err, status)
+			}
 		}
 	}
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))

@@ -40,11 +40,11 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     let listener = passed.map_or_else(|| Listener::bind(&options.host, options.port), Ok)?;
     let greeting = format!("kcup listening on {}\n", listener.name);
     let mut server = Server::new(listener, &options, content)?;
+    let manager = Notifier::from_env();
     sandbox::seal(&options)?;
     server.start()?;
     let reload = Reload::new(&options)?;
     admin.map_or(Ok(()), |admin| admin.start(server.view().clone(), reload.counts.clone()))?;
-    let manager = Notifier::from_env();
     manager.ready();
     stream::offer(&std::io::stdout(), greeting.as_bytes());
     tokio::select! {

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -13,17 +14,13 @@ use rustix::time::{clock_gettime, ClockId};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Without a manager it tells nobody.
-pub struct Notifier(Option<(UnixDatagram, SocketAddr)>);
+pub struct Notifier(Option<UnixDatagram>);
 
 impl Notifier {
-    /// Opens what telling needs.
+    /// Connects to the manager, which the sandbox forbids later.
     pub fn from_env() -> Notifier {
         let manager = env::var_os("NOTIFY_SOCKET").and_then(|name| address(&name));
-        Notifier(manager.and_then(|manager| {
-            let socket = UnixDatagram::unbound().ok()?;
-            socket.set_write_timeout(Some(PATIENCE)).ok()?;
-            Some((socket, manager))
-        }))
+        Notifier(manager.and_then(|manager| connect(&manager).ok()))
     }
 
     /// kcup listens, or a reload is over.
@@ -44,11 +41,18 @@ impl Notifier {
     }
 
     fn tell(&self, message: &str) {
-        if let Some((socket, manager)) = &self.0 {
+        if let Some(socket) = &self.0 {
             // A failure to tell is nothing.
-            let _ = socket.send_to_addr(message.as_bytes(), manager);
+            let _ = socket.send(message.as_bytes());
         }
     }
+}
+
+fn connect(manager: &SocketAddr) -> io::Result<UnixDatagram> {
+    let socket = UnixDatagram::unbound()?;
+    socket.set_write_timeout(Some(PATIENCE))?;
+    socket.connect_addr(manager)?;
+    Ok(socket)
 }
 
 /// A path, or behind an `@` an abstract name.
@@ -68,7 +72,7 @@ mod tests {
     fn the_manager_hears_what_happens_in_its_words() {
         let name = format!("kcup-notify-{}", std::process::id());
         let manager = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-        let notifier = Notifier(UnixDatagram::unbound().ok().zip(address(format!("@{name}").as_ref())));
+        let notifier = Notifier(connect(&address(format!("@{name}").as_ref()).unwrap()).ok());
         notifier.ready();
         notifier.reloading();
         notifier.stopping();

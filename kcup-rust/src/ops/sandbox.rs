@@ -1,13 +1,18 @@
-//! The sandbox (SPEC section 12). Sibling: kcup-go/ops/sandbox.go.
+//! The sandbox (SPEC section 12, docs/adr/0009). Sibling: kcup-go/ops/sandbox.go.
+
+mod filter;
 
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    path_beneath_rules, Access, AccessFs, AccessNet, LandlockStatus, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetError, ABI,
+    path_beneath_rules, Access, AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, ABI,
 };
+use rustix::io;
 use rustix::process::{setrlimit, Resource, Rlimit};
+use rustix::thread::{capabilities, set_capabilities, CapabilitySet, CapabilitySets};
+use rustix::time::{clock_gettime, ClockId};
 
 use crate::config::{Options, Sandbox};
 
@@ -17,35 +22,52 @@ pub fn seal(options: &Options) -> Result<(), String> {
     if options.sandbox == Sandbox::Off {
         return Ok(());
     }
-    let sealed = restrict(options.file.as_deref()).map_err(|why| format!("cannot enter the sandbox: {why}"));
-    match sealed {
-        Err(why) if options.sandbox == Sandbox::Auto => log::warn!("{why}"),
-        sealed => return sealed,
+    let missing = restrict(options.file.as_deref()).join(", ");
+    match options.sandbox {
+        _ if missing.is_empty() => (),
+        Sandbox::Required => {
+            return Err(format!("cannot enter the sandbox: the kernel does not offer {missing}"))
+        }
+        _ => log::warn!("the sandbox is not whole: the kernel does not offer {missing}"),
     }
     Ok(())
 }
 
-/// Goes as far as the kernel does, and says what is missing (K-131).
-fn restrict(file: Option<&Path>) -> Result<(), String> {
-    let none = Rlimit { current: Some(0), maximum: Some(0) };
-    setrlimit(Resource::Core, none).map_err(|error| error.to_string())?;
-    match landlocked(&file.map_or(Vec::new(), needed)).map_err(|error| error.to_string())? {
-        // The first version that knows TCP. What later ones add to files is taken where it is there.
-        LandlockStatus::Available { effective_abi, .. } if effective_abi >= ABI::V4 => Ok(()),
-        LandlockStatus::Available { .. } => Err("the kernel knows only a part of it".into()),
-        _ => Err("the kernel does not know Landlock".into()),
-    }
+/// Goes as far as the kernel does, and says what is missing (K-131). The filter is last, since it takes the calls away that
+/// the others need.
+fn restrict(file: Option<&Path>) -> Vec<&'static str> {
+    // rustix looks for the vDSO at its first call; before Linux 6.4 that takes a file.
+    let _ = clock_gettime(ClockId::Monotonic);
+    let no_core = Rlimit { current: Some(0), maximum: Some(0) };
+    let parts = [
+        ("RLIMIT_CORE", setrlimit(Resource::Core, no_core).is_ok()),
+        ("Landlock", is_landlocked(&file.map_or(Vec::new(), needed)).unwrap_or(false)),
+        ("capset", drop_capabilities().is_ok()),
+        ("seccomp", filter::enter().is_ok()),
+    ];
+    parts.into_iter().filter(|(_, done)| !done).map(|(name, _)| name).collect()
 }
 
-/// Sets `no_new_privs` too. Nothing beyond K-130 is asked for: a service manager's socket must stay within reach.
-fn landlocked(readable: &[PathBuf]) -> Result<LandlockStatus, RulesetError> {
+/// Files only: the filter knows all of sockets, which Landlock does not. Any version will do, since what the first lacks, it
+/// has too.
+fn is_landlocked(readable: &[PathBuf]) -> Result<bool, RulesetError> {
     let status = Ruleset::default()
         .handle_access(AccessFs::from_all(ABI::V5))?
-        .handle_access(AccessNet::from_all(ABI::V4))?
         .create()?
         .add_rules(path_beneath_rules(readable, AccessFs::ReadFile))?
         .restrict_self()?;
-    Ok(status.landlock)
+    Ok(matches!(status.landlock, LandlockStatus::Available { .. }))
+}
+
+/// Ambient ones go with these. With none left, and `no_new_privs`, execve(2) brings none back: the bounding set may stay.
+fn drop_capabilities() -> io::Result<()> {
+    let empty = CapabilitySet::empty();
+    let none = CapabilitySets { effective: empty, permitted: empty, inheritable: empty };
+    // Where there are none to drop, a filter from outside may forbid it.
+    match capabilities(None)? == none {
+        true => Ok(()),
+        false => set_capabilities(None, none),
+    }
 }
 
 /// The paths beneath which a reload reads: the directory that the name stands in, and that of the file it led to. Of the
@@ -68,16 +90,19 @@ fn needed(file: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use rustix::process::{getpid, test_kill_process};
+    use std::fs::{self, Permissions};
     use std::io::{ErrorKind, Read, Write};
-    use std::net::{TcpListener, TcpStream};
-    use std::os::unix::fs::symlink;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::os::unix::fs::{chown, symlink, PermissionsExt};
+    use std::os::unix::net::UnixDatagram;
+    use std::process::Command;
     use std::thread;
 
     /// Runs `inside` in a sandbox. Threads can be sealed one by one, so the other tests are not.
     fn sealed<T: Send + 'static>(file: Option<PathBuf>, inside: impl FnOnce() -> T + Send + 'static) -> T {
         let thread = thread::spawn(move || {
-            restrict(file.as_deref()).unwrap();
+            assert_eq!(restrict(file.as_deref()), Vec::<&str>::new());
             // What is given up is given up in new threads too.
             thread::spawn(inside).join().unwrap()
         });
@@ -92,23 +117,35 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_opened_bound_or_reached() {
+    fn nothing_can_be_opened_bound_reached_changed_or_started() {
         let directory = directory("nothing");
-        let made = directory.join("made");
+        let (file, made) = (directory.join("file"), directory.join("made"));
+        fs::write(&file, "x").unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let there = listener.local_addr().unwrap();
         let kinds = sealed(None, move || {
             let kind = |error: std::io::Error| error.kind();
-            [
+            let forbidden = [
                 fs::File::open("/etc/passwd").map(drop).map_err(kind),
                 fs::read_dir("/").map(drop).map_err(kind),
+            ];
+            let missing = [
                 fs::write(made, "x").map_err(kind),
+                fs::set_permissions(&file, Permissions::from_mode(0o777)).map_err(kind),
+                chown(&file, Some(1), None).map_err(kind),
+                fs::remove_file(&file).map_err(kind),
                 TcpListener::bind("127.0.0.1:0").map(drop).map_err(kind),
                 TcpStream::connect(there).map(drop).map_err(kind),
-            ]
+                UdpSocket::bind("127.0.0.1:0").map(drop).map_err(kind),
+                UnixDatagram::unbound().map(drop).map_err(kind),
+                Command::new("/bin/true").spawn().map(drop).map_err(kind),
+                test_kill_process(getpid()).map_err(|error| kind(error.into())),
+            ];
+            (forbidden, missing)
         });
-        assert_eq!(kinds, [Err(ErrorKind::PermissionDenied); 5]);
-        fs::remove_dir(directory).unwrap();
+        assert_eq!(kinds.0, [Err(ErrorKind::PermissionDenied); 2]);
+        assert_eq!(kinds.1, [Err(ErrorKind::Unsupported); 10]);
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

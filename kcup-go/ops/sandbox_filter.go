@@ -1,0 +1,154 @@
+// The system calls that are left in the sandbox: conformance/vectors/system_calls.toml; a test compares them. Sibling:
+// kcup-rust/src/ops/sandbox/filter.rs
+
+package ops
+
+import (
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// where is what a call is left for: this argument (from 0), and the mask, are the value.
+type where struct{ argument, mask, value uint32 }
+
+type part struct {
+	call uint32
+	where where
+}
+
+// wholeCalls are left whatever their arguments. Those of one architecture alone are in a file of its own.
+var wholeCalls = append([]uint32{
+	// What is open: files, connections, memory files.
+	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_FSTAT,
+	unix.SYS_GETDENTS64, unix.SYS_SENDFILE, unix.SYS_MEMFD_CREATE, unix.SYS_FTRUNCATE,
+	// Paths, which Landlock judges.
+	sysNewfstatat, unix.SYS_STATX,
+	// Connections.
+	unix.SYS_ACCEPT4, unix.SYS_RECVFROM, unix.SYS_SHUTDOWN, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME,
+	unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT,
+	// Events.
+	unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2, unix.SYS_PPOLL,
+	// Memory.
+	unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_BRK,
+	// Threads.
+	unix.SYS_FUTEX, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
+	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
+	// Signals that come.
+	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
+	// Clocks, chance and limits.
+	unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP, unix.SYS_GETRANDOM, unix.SYS_GETRLIMIT,
+}, wholeCallsHere...)
+
+const (
+	allBits = 1<<32 - 1
+	writing = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC
+)
+
+// partCalls are those of which only a part is left.
+var partCalls = append([]part{
+	{unix.SYS_OPENAT, where{2, writing, 0}},
+	{unix.SYS_SENDTO, where{5, allBits, 0}}, // the length of an address
+	{unix.SYS_MMAP, where{2, unix.PROT_EXEC, 0}},
+	{unix.SYS_MPROTECT, where{2, unix.PROT_EXEC, 0}},
+	{unix.SYS_CLONE, where{0, unix.CLONE_THREAD, unix.CLONE_THREAD}},
+	{unix.SYS_TGKILL, where{0, allBits, uint32(os.Getpid())}},
+	{unix.SYS_PRLIMIT64, where{0, allBits, 0}},
+	{unix.SYS_PRCTL, where{0, allBits, unix.PR_SET_NAME}},
+	{unix.SYS_FCNTL, where{1, allBits &^ 7, 0}}, // F_DUPFD to F_SETLKW
+	{unix.SYS_FCNTL, where{1, allBits, unix.F_DUPFD_CLOEXEC}},
+	{unix.SYS_FCNTL, where{1, allBits, unix.F_ADD_SEALS}},
+	{unix.SYS_IOCTL, where{1, allBits, unix.SIOCOUTQ}},
+	{unix.SYS_IOCTL, where{1, allBits, unix.SIOCINQ}},
+}, partCallsHere...)
+
+// filter leaves all threads the calls above. It sets no_new_privs, which that takes, in all of them, too.
+func filter() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	code := program()
+	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	// Before Linux 5.16 a filter would slow everything down for the sake of code that is not trusted; here is none.
+	const flags = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
+	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+	switch {
+	case errno != 0:
+		return errno
+	case thread != 0: // it has a filter that we do not have
+		return unix.EBUSY
+	}
+	return nil
+}
+
+// Where struct seccomp_data has what is asked for.
+const (
+	callAt      = 0
+	archAt      = 4
+	argumentsAt = 16 // of 8 bytes each, the low ones first
+)
+
+const refuse = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+
+// So many calls are compared one after the other. The kernel tries the filter for every call there is when it takes it.
+const few = 8
+
+// program is the filter in the language of the kernel. What is not left is not there: a runtime that has an older way takes
+// that, which with EPERM it would not.
+func program() []unix.SockFilter {
+	p := []unix.SockFilter{load(archAt), skip(unix.BPF_JEQ, auditArch, 1, 0), end(unix.SECCOMP_RET_KILL_PROCESS), load(callAt)}
+	left := calls()
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(left)), few) {
+		var judged []unix.SockFilter
+		for _, call := range some {
+			judged = append(judged, judge(call, left[call])...)
+		}
+		judged = append(judged, end(refuse))
+		p = append(p, skip(unix.BPF_JGT, some[len(some)-1], len(judged), 0))
+		p = append(p, judged...)
+	}
+	return append(p, end(refuse))
+}
+
+// calls are what is left, each whole unless it has a where.
+func calls() map[uint32][]where {
+	left := map[uint32][]where{}
+	for _, call := range wholeCalls {
+		left[call] = nil
+	}
+	for _, part := range partCalls {
+		left[part.call] = append(left[part.call], part.where)
+	}
+	return left
+}
+
+// judge ends with a verdict for this call, and leads on for others.
+func judge(call uint32, parts []where) (verdict []unix.SockFilter) {
+	allow := end(unix.SECCOMP_RET_ALLOW)
+	for _, p := range parts {
+		verdict = append(verdict,
+			load(argumentsAt+8*p.argument), code(unix.BPF_ALU|unix.BPF_AND, p.mask), skip(unix.BPF_JEQ, p.value, 0, 1), allow)
+	}
+	if parts == nil {
+		verdict = append(verdict, allow)
+	} else {
+		verdict = append(verdict, end(refuse))
+	}
+	return append([]unix.SockFilter{skip(unix.BPF_JEQ, call, 0, len(verdict))}, verdict...)
+}
+
+func load(at uint32) unix.SockFilter { return code(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at) }
+
+func end(how uint32) unix.SockFilter { return code(unix.BPF_RET, how) }
+
+func skip(compare uint16, value uint32, ifSo, ifNot int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | compare, Jt: uint8(ifSo), Jf: uint8(ifNot), K: value}
+}
+
+func code(what uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: what, K: k} }

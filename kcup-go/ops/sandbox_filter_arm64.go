@@ -1,0 +1,14 @@
+package ops
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch     = unix.AUDIT_ARCH_AARCH64
+	sysNewfstatat = unix.SYS_FSTATAT
+)
+
+// What only this architecture has.
+var (
+	wholeCallsHere []uint32
+	partCallsHere  []part
+)

@@ -1,0 +1,227 @@
+//! The system calls that are left in the sandbox: conformance/vectors/system_calls.toml; a test compares them. Sibling:
+//! kcup-go/ops/sandbox_filter.go.
+
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+use std::{io, process};
+
+use libc::*;
+use rustix::thread::set_no_new_privs;
+
+/// What a call is left for: this argument (from 0), and the mask, are the value.
+type Where = (u32, u32, u32);
+
+/// The calls that are left whatever their arguments.
+#[rustfmt::skip]
+const WHOLE: &[c_long] = &[
+    // What is open: files, connections, memory files.
+    SYS_read, SYS_write, SYS_writev, SYS_pread64, SYS_lseek, SYS_close, SYS_fstat, SYS_getdents64, SYS_sendfile,
+    SYS_memfd_create, SYS_ftruncate,
+    // Paths, which Landlock judges.
+    SYS_newfstatat, SYS_statx,
+    // Connections.
+    SYS_accept4, SYS_recvfrom, SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt,
+    // Events.
+    SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2, SYS_ppoll,
+    // Memory.
+    SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk,
+    // Threads.
+    SYS_futex, SYS_set_robust_list, SYS_rseq, SYS_sched_yield, SYS_sched_getaffinity, SYS_getpid, SYS_gettid, SYS_exit,
+    SYS_exit_group,
+    // Signals that come.
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall,
+    // Clocks, chance and limits.
+    SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_getrandom, SYS_getrlimit,
+    #[cfg(target_arch = "x86_64")] SYS_stat,
+    #[cfg(target_arch = "x86_64")] SYS_epoll_wait,
+    #[cfg(target_arch = "x86_64")] SYS_poll,
+];
+
+const ALL: u32 = u32::MAX;
+const WRITING: u32 = (O_ACCMODE | O_CREAT | O_TRUNC) as u32;
+
+/// The calls of which only a part is left.
+#[rustfmt::skip]
+fn parts() -> Vec<(c_long, Where)> {
+    vec![
+        #[cfg(target_arch = "x86_64")] (SYS_open, (1, WRITING, 0)),
+        (SYS_openat, (2, WRITING, 0)),
+        (SYS_sendto, (5, ALL, 0)), // the length of an address
+        (SYS_mmap, (2, PROT_EXEC as u32, 0)),
+        (SYS_mprotect, (2, PROT_EXEC as u32, 0)),
+        (SYS_clone, (0, CLONE_THREAD as u32, CLONE_THREAD as u32)),
+        (SYS_tgkill, (0, ALL, process::id())),
+        (SYS_prlimit64, (0, ALL, 0)),
+        (SYS_prctl, (0, ALL, PR_SET_NAME as u32)),
+        (SYS_fcntl, (1, !7, 0)), // F_DUPFD to F_SETLKW
+        (SYS_fcntl, (1, ALL, F_DUPFD_CLOEXEC as u32)),
+        (SYS_fcntl, (1, ALL, F_ADD_SEALS as u32)),
+        (SYS_ioctl, (1, ALL, TIOCOUTQ as u32)),
+        (SYS_ioctl, (1, ALL, FIONREAD as u32)),
+    ]
+}
+
+/// Leaves this thread, and those that it starts from now on, the calls above. Sets `no_new_privs`, which that takes.
+pub fn enter() -> io::Result<()> {
+    set_no_new_privs(true)?;
+    let mut program = program();
+    let program = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // Before Linux 5.16 a filter would slow everything down for the sake of code that is not trusted; here is none.
+    let flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+    // SAFETY: the kernel copies the program, which lives until then.
+    let done = unsafe { syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+#[cfg(target_arch = "x86_64")]
+const AUDIT_ARCH: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const AUDIT_ARCH: u32 = 0xC000_00B7;
+const REFUSE: u32 = SECCOMP_RET_ERRNO | ENOSYS as u32;
+/// So many calls are compared one after the other. The kernel tries the filter for every call there is when it takes it.
+const FEW: usize = 8;
+
+/// The filter in the language of the kernel. What is not left is not there: a runtime that has an older way takes that,
+/// which with EPERM it would not.
+fn program() -> Vec<sock_filter> {
+    let number = load(offset_of!(seccomp_data, nr));
+    let mut program = vec![
+        load(offset_of!(seccomp_data, arch)),
+        skip(BPF_JEQ, AUDIT_ARCH, 1, 0),
+        end(SECCOMP_RET_KILL_PROCESS),
+        number,
+    ];
+    let calls = Vec::from_iter(calls());
+    for few in calls.chunks(FEW) {
+        let judged: Vec<_> =
+            few.iter().flat_map(|(call, parts)| judge(*call, parts)).chain([end(REFUSE)]).collect();
+        program.push(skip(BPF_JGT, few[few.len() - 1].0, judged.len(), 0));
+        program.extend(judged);
+    }
+    program.push(end(REFUSE));
+    program
+}
+
+/// What is left, by number; each whole unless it has a `Where`.
+fn calls() -> BTreeMap<u32, Vec<Where>> {
+    let mut calls: BTreeMap<_, Vec<_>> = WHOLE.iter().map(|call| (*call as u32, Vec::new())).collect();
+    for (call, part) in parts() {
+        calls.entry(call as u32).or_default().push(part);
+    }
+    calls
+}
+
+/// Ends with a verdict for this call, and leads on for others.
+fn judge(call: u32, parts: &[Where]) -> Vec<sock_filter> {
+    let allow = end(SECCOMP_RET_ALLOW);
+    let mut verdict = Vec::new();
+    for &(argument, mask, value) in parts {
+        // The low half of 64 bits.
+        verdict.push(load(offset_of!(seccomp_data, args) + 8 * argument as usize));
+        verdict.extend([code(BPF_ALU | BPF_AND, mask), skip(BPF_JEQ, value, 0, 1), allow]);
+    }
+    verdict.push(if parts.is_empty() { allow } else { end(REFUSE) });
+    verdict.insert(0, skip(BPF_JEQ, call, 0, verdict.len()));
+    verdict
+}
+
+fn load(at: usize) -> sock_filter {
+    code(BPF_LD | BPF_W | BPF_ABS, at as u32)
+}
+
+fn end(how: u32) -> sock_filter {
+    code(BPF_RET, how)
+}
+
+fn skip(compare: u32, value: u32, if_so: usize, if_not: usize) -> sock_filter {
+    sock_filter { jt: if_so as u8, jf: if_not as u8, ..code(BPF_JMP | compare, value) }
+}
+
+fn code(code: u32, k: u32) -> sock_filter {
+    sock_filter { code: code as u16, jt: 0, jf: 0, k }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use std::thread;
+
+    #[derive(Deserialize)]
+    struct Vectors {
+        call: Vec<Row>,
+    }
+
+    #[derive(Deserialize)]
+    struct Row {
+        x86_64: Option<u32>,
+        aarch64: Option<u32>,
+        argument: Option<u32>,
+        mask: Option<u32>,
+        value: Option<u32>,
+    }
+
+    #[test]
+    fn what_is_left_is_what_the_vectors_say() {
+        let file = include_str!("../../../../conformance/vectors/system_calls.toml");
+        let mut vectors = BTreeMap::<_, Vec<_>>::new();
+        for row in toml::from_str::<Vectors>(file).unwrap().call {
+            let Some(number) = (if cfg!(target_arch = "x86_64") { row.x86_64 } else { row.aarch64 }) else {
+                continue;
+            };
+            let part = row.argument.zip(row.mask).map(|(a, m)| (a, m, row.value.unwrap_or_else(process::id)));
+            vectors.entry(number).or_default().extend(part);
+        }
+        assert_eq!(calls(), vectors);
+    }
+
+    /// Whether a call is not there. These arguments do nothing where it is.
+    fn is_missing(call: u32, argument: u32, value: u32) -> bool {
+        let mut a = [-1; 6];
+        a[argument as usize] = c_long::from(value);
+        // SAFETY: no descriptor, address or length is valid, and a call without arguments changes nothing for long.
+        let done = unsafe { syscall(c_long::from(call), a[0], a[1], a[2], a[3], a[4], a[5]) };
+        done < 0 && io::Error::last_os_error().raw_os_error() == Some(ENOSYS)
+    }
+
+    /// Threads can be sealed one by one, so the other tests are not.
+    fn sealed(inside: impl FnOnce() + Send + 'static) {
+        let thread = thread::spawn(|| {
+            enter().unwrap();
+            inside();
+        });
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn no_call_is_there_that_is_not_left() {
+        sealed(|| {
+            let left = calls();
+            // x86_64's uretprobe and uprobe are the kernel's own: it lets them past any filter, and kills us.
+            let others = (0..1024).filter(|call| !left.contains_key(call) && ![335, 336].contains(call));
+            for call in others {
+                assert!(is_missing(call, 0, ALL), "{call}");
+            }
+            for (call, (argument, mask, value)) in parts() {
+                assert!(is_missing(call as u32, argument, value ^ mask), "{call}");
+            }
+        });
+    }
+
+    #[test]
+    fn every_call_is_there_that_is_left() {
+        // Three never return, and one calls what it does not know ENOSYS itself.
+        let untold = [SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_futex];
+        sealed(move || {
+            for &call in WHOLE.iter().filter(|call| !untold.contains(call)) {
+                assert!(!is_missing(call as u32, 0, ALL), "{call}");
+            }
+            for (call, (argument, _, value)) in parts() {
+                assert!(!is_missing(call as u32, argument, value), "{call}");
+            }
+        });
+    }
+}
