@@ -25,7 +25,7 @@ use crate::server::guard::{Guard, Verdict};
 use crate::server::{Listener, View};
 
 /// So many connections are open at most.
-const CONNECTIONS: usize = 64;
+pub const CONNECTIONS: usize = 64;
 /// How long a head may take, and how long an answer.
 const LIMIT: Duration = Duration::from_secs(10);
 /// How long accepting rests when the system is out of something.

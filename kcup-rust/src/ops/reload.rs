@@ -107,11 +107,14 @@ impl Reload {
         match content::apart(move || content::make(read?, &options)).await {
             Ok(content) => {
                 log::info!("loaded {} bytes", content.identity.body.len());
-                server.replace(content);
+                server.replace(content).await;
                 self.counts.ok.fetch_add(1, Relaxed);
                 self.failure = None;
             }
-            Err(failure) => self.fail(failure),
+            Err(failure) => {
+                server.abandon();
+                self.fail(failure);
+            }
         }
     }
 

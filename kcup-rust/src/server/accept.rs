@@ -53,7 +53,8 @@ pub struct Acceptor {
     unix: bool,
     posts: Vec<Post>,
     room: Arc<Room>,
-    max_connections: usize,
+    /// So many may be open.
+    pub max_connections: Cell<usize>,
     /// Whether workers are told who is behind a connection.
     named: bool,
     complained: Cell<Option<Instant>>,
@@ -63,13 +64,7 @@ pub struct Acceptor {
 
 impl Acceptor {
     /// Call it inside a tokio runtime.
-    pub fn new(
-        listener: Listener,
-        posts: Vec<Post>,
-        room: Arc<Room>,
-        max_connections: usize,
-        named: bool,
-    ) -> io::Result<Acceptor> {
+    pub fn new(listener: Listener, posts: Vec<Post>, room: Arc<Room>, named: bool) -> io::Result<Acceptor> {
         let Listener { socket, unix, .. } = listener;
         // SAFETY: an `OwnedFd` keeps its descriptor, the same one, until it is dropped.
         let listener = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) }?;
@@ -78,7 +73,7 @@ impl Acceptor {
             unix,
             posts,
             room,
-            max_connections,
+            max_connections: Cell::new(usize::MAX),
             named,
             complained: Cell::new(None),
             crowded: Cell::new(None),
@@ -90,7 +85,7 @@ impl Acceptor {
         while let Ok(mut ready) = self.listener.readable().await {
             // Room is made for a peer that is there; tokio only knows that one was.
             if self.is_full() && is_waiting(self.listener.get_ref()) {
-                self.make_room(self.max_connections - 1).await;
+                self.make_room(self.max_connections.get() - 1).await;
             } else if self.is_full() {
                 ready.clear_ready();
                 continue;
@@ -134,7 +129,7 @@ impl Acceptor {
     }
 
     /// Waits until no more than `most` connections are open; one at a time makes room (SPEC K-84).
-    async fn make_room(&self, most: usize) {
+    pub async fn make_room(&self, most: usize) {
         let mut asked: Option<(&Post, usize)> = None;
         let mut look = || {
             if open(&self.posts) <= most {
@@ -153,8 +148,13 @@ impl Acceptor {
         while timeout(LOOK, self.room.wait(&mut look)).await.is_err() {}
     }
 
+    /// How many connections are open.
+    pub fn open(&self) -> usize {
+        open(&self.posts)
+    }
+
     fn is_full(&self) -> bool {
-        open(&self.posts) >= self.max_connections
+        open(&self.posts) >= self.max_connections.get()
     }
 
     /// Whether a peer waits for want of a descriptor, which some connection has.
@@ -208,7 +208,7 @@ impl Acceptor {
         post.send(Mail::Connection(arrival));
     }
 
-    fn tell_all(&self, mail: impl Fn() -> Mail) {
+    pub fn tell_all(&self, mail: impl Fn() -> Mail) {
         self.posts.iter().for_each(|post| post.send(mail()));
     }
 

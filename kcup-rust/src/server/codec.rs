@@ -17,6 +17,8 @@ use crate::respond::{self, Body, Choice, Connection, Now, Request};
 pub struct Answer<'a> {
     pub head: &'a [u8],
     pub body: Body<'a>,
+    /// What both are of.
+    pub content: &'a Arc<Content>,
     /// Whether the connection persists.
     pub keep_alive: bool,
 }
@@ -83,14 +85,14 @@ impl Codec {
 
 fn render<'a>(
     choice: Choice<'a>,
-    content: &'a Content,
+    content: &'a Arc<Content>,
     now: &Now,
     connection: Connection,
     head: &'a mut Vec<u8>,
 ) -> Answer<'a> {
     head.clear();
     let body = choice.render(content, now, connection, head);
-    Answer { head, body, keep_alive: connection != Connection::Close }
+    Answer { head, body, content, keep_alive: connection != Connection::Close }
 }
 
 /// The path of a target (RFC 9112 section 3.2), without its query. In absolute form an empty one is `/` (K-33).

@@ -5,6 +5,7 @@ mod kept;
 mod linger;
 
 use std::io::{ErrorKind, Read};
+use std::sync::{Arc, Weak};
 
 use mio::net::TcpStream;
 
@@ -15,6 +16,7 @@ use super::guard::{Guard, Verdict};
 use super::outgoing::{Outgoing, Written};
 use super::phases::{Phase, Tick};
 use super::sys;
+use crate::content::Content;
 use crate::ops::access_log::Lines;
 use kept::{rest, Kept};
 use linger::Linger;
@@ -130,6 +132,11 @@ impl Connection {
             return false;
         };
         outgoing.look(&self.socket, now).is_enough(now, patience)
+    }
+
+    /// Whether a response waits that is of this content.
+    pub fn reads(&self, content: &Weak<Content>) -> bool {
+        self.outgoing.as_ref().is_some_and(|outgoing| Arc::as_ptr(&outgoing.content) == content.as_ptr())
     }
 
     /// How fast the peer takes a response that waits for it, in bytes a second.

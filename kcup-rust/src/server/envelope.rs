@@ -1,7 +1,10 @@
-//! How much this process may hold, decided once from its cgroup's memory limit, so that the answer to too many peers is
-//! never the kernel's OOM killer. Sibling: kcup-go/server/envelope.go.
+//! How much this process may hold, decided from its cgroup's memory limit and the contents that are held, so that the answer
+//! to too many peers is never the kernel's OOM killer. Sibling: kcup-go/server/envelope.go.
+
+use std::fs;
 
 use super::cgroup::Memory;
+use super::fits;
 
 /// What one silent connection costs, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
 /// record. Measured with 16,384 connections in a memory cgroup of version 1, and of 2; see docs/adr/0004.
@@ -14,13 +17,11 @@ const MOST_KEPT: u64 = 64 << 20;
 const LEAST_KEPT: u64 = 32 << 10;
 /// What the kernel may hold for connections where no limit says so.
 const MOST_SOCKETS: u64 = 256 << 20;
-/// Descriptors that are not connections: standard streams, listener, signals, what waits for events, cgroups' files, the
-/// content's while it is read, the service manager's socket.
-const DESCRIPTORS: u64 = 24;
+/// Descriptors that are neither connections nor open yet: the service manager's socket; of content two old ones and one
+/// that is read, with two files each, and the file it is read from; and what looks at /proc.
+const DESCRIPTORS: u64 = 1 + 3 * 2 + 1 + 2;
 /// And those of each worker.
 const DESCRIPTORS_OF_A_WORKER: u64 = 2;
-/// What `--admin` has, some connections among them.
-const DESCRIPTORS_OF_ADMIN: u64 = 16;
 
 /// The limits that follow from the surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,15 @@ pub struct Envelope {
     pub cost: u64,
     /// Whether memory, and not what was asked for or descriptors, decided on `max_connections`.
     short: bool,
+    /// Whether what is promised at least fits (K-104).
+    pub fits: bool,
+}
+
+/// How many descriptors are no connections, those among them that are not open yet.
+pub fn descriptors(threads: usize, admin: usize) -> u64 {
+    // Without /proc nothing is known of what we were given.
+    let open = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * threads as u64 + (open + admin) as u64
 }
 
 /// What the surroundings allow.
@@ -45,20 +55,19 @@ pub struct Surroundings {
     pub charged: bool,
     /// or have a limit of their own.
     pub sockets: Option<u64>,
-    /// How many descriptors it may have open.
+    /// How many descriptors there are for connections.
     pub descriptors: Option<u64>,
 }
 
 impl Surroundings {
-    /// Reads the limits, after raising the soft one on descriptors to the hard one.
-    pub fn read(memory: &Memory, admin: bool) -> Surroundings {
+    /// Reads the limits, after raising the soft one on descriptors to the hard one: `others` are no connections.
+    pub fn read(memory: &Memory, others: u64) -> Surroundings {
         use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
         let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
         let raised = Rlimit { current: maximum, maximum };
         // Where this is not allowed the soft limit is what counts.
         let _ = setrlimit(Resource::Nofile, raised);
-        let taken = if admin { DESCRIPTORS_OF_ADMIN } else { 0 };
-        let descriptors = getrlimit(Resource::Nofile).current.map(|most| most.saturating_sub(taken));
+        let descriptors = getrlimit(Resource::Nofile).current.map(|most| most.saturating_sub(others));
         Surroundings {
             memory: memory.limit(),
             charged: memory.is_charged(),
@@ -69,11 +78,9 @@ impl Surroundings {
 }
 
 impl Envelope {
-    /// `content` is the size of the bytes and their variants. Pure.
-    pub fn new(wanted: usize, threads: usize, content: u64, surroundings: Surroundings) -> Envelope {
-        let others = DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * threads as u64;
-        let descriptors = surroundings.descriptors.unwrap_or(u64::MAX).saturating_sub(others);
-        let connections = (wanted as u64).min(descriptors.max(1));
+    /// `contents` is the size of all bytes and variants that are held, or will be. Pure.
+    pub fn new(wanted: usize, threads: usize, contents: u64, surroundings: Surroundings) -> Envelope {
+        let connections = (wanted as u64).min(surroundings.descriptors.unwrap_or(u64::MAX).max(1));
         let sockets = surroundings.sockets.map_or(MOST_SOCKETS, |limit| limit / 4 * 3);
         let Some(memory) = surroundings.memory else {
             return Envelope {
@@ -82,17 +89,17 @@ impl Envelope {
                 sockets,
                 cost: 0,
                 short: false,
+                fits: true,
             };
         };
-        // A reload needs room for new content besides: where there is none it fails (K-104).
-        let free = memory.saturating_sub(RESTING + content);
+        let free = memory.saturating_sub(RESTING + contents);
         // Where buffers are charged they share what is left with the connections and their heads; the eighth is for what
         // comes between two looks at the account.
-        let (connection, part, sockets, cost) = match surroundings.charged {
-            true => (CONNECTION_CHARGED, free / 2, free / 8 * 7, CONNECTION_CHARGED),
-            false => (CONNECTION, free / 4 * 3, sockets, 0),
+        let (connection, sockets, cost) = match surroundings.charged {
+            true => (CONNECTION_CHARGED, free / 8 * 7, CONNECTION_CHARGED),
+            false => (CONNECTION, sockets, 0),
         };
-        let affordable = (part / connection).max(1);
+        let affordable = (free / 4 * 3 / connection).max(1);
         let max_connections = connections.min(affordable);
         let left = free.saturating_sub(max_connections * connection);
         Envelope {
@@ -101,6 +108,7 @@ impl Envelope {
             sockets,
             cost,
             short: affordable < connections,
+            fits: free >= fits::least(threads),
         }
     }
 
@@ -137,8 +145,8 @@ mod tests {
 
     #[test]
     fn few_descriptors_mean_few_connections() {
-        assert_eq!(envelope(66, None, 1024).max_connections, 996);
-        assert_eq!(envelope(66, None, 10).max_connections, 1);
+        assert_eq!(envelope(66, None, 996).max_connections, 996);
+        assert_eq!(envelope(66, None, 0).max_connections, 1);
     }
 
     #[test]
@@ -146,6 +154,7 @@ mod tests {
         for memory in (8u64..512).map(|mib| mib << 20) {
             let Envelope { max_connections, kept, short, .. } = envelope(1 << 20, Some(memory), 1 << 20);
             let total = max_connections as u64 * CONNECTION + kept as u64 + RESTING + (1 << 20);
+            assert!(!envelope(memory - RESTING, Some(memory), 1 << 20).fits);
             assert!(total <= memory, "{memory}: {max_connections} connections, {kept} kept");
             assert_eq!(short, max_connections < 20_000);
         }
@@ -161,7 +170,7 @@ mod tests {
             let surroundings = Surroundings { memory: Some(100 << 20), charged, sockets, descriptors: None };
             let envelope = Envelope::new(20_000, 1, 0, surroundings);
             assert_eq!(envelope.sockets, want);
-            assert_eq!(envelope.max_connections, if charged { 16_384 } else { 20_000 });
+            assert_eq!(envelope.max_connections, 20_000);
             let open = envelope.cost * envelope.max_connections as u64;
             assert_eq!(envelope.sockets.saturating_sub(open) < (48 << 20), charged || sockets.is_some());
         }

@@ -20,6 +20,7 @@ mod progress;
 mod status;
 mod sys;
 mod unix;
+mod versions;
 mod worker;
 
 use std::future::Future;
@@ -34,12 +35,11 @@ use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 
 use accept::{Acceptor, Post};
-use cgroup::Memory;
 use clock::Clock;
 use counters::{Counters, Counts};
-use envelope::{Envelope, Surroundings};
 use phases::{Tick, TICKS};
 use status::{Room, Status};
+use versions::Versions;
 use worker::{Books, Limits, Worker};
 
 use crate::config::Options;
@@ -58,7 +58,7 @@ pub struct Server {
     acceptor: Acceptor,
     view: View,
     log: Option<AccessLog>,
-    memory: Memory,
+    versions: Versions,
     /// What the workers' threads will run. A worker is made there: a codec cannot move to another thread.
     work: Vec<Box<dyn FnOnce() + Send>>,
     /// Each worker holds a sender and sends nothing: it closes when the last of them has ended.
@@ -117,12 +117,7 @@ impl Ending {
 impl Server {
     /// Opens all that serving needs, and starts no thread yet. Call it inside a tokio runtime.
     pub fn new(listener: Listener, options: &Options, content: Content) -> Result<Server, String> {
-        let memory = Memory::open();
-        let surroundings = Surroundings::read(&memory, options.admin.is_some());
-        let wanted = options.max_connections;
-        let envelope = Envelope::new(wanted, options.threads, content.size(), surroundings);
-        envelope.log(wanted);
-        let limits = limits(options, envelope);
+        let limits = limits(options);
         let log = options.access_log.map(AccessLog::new);
         let view = View {
             content: Served::new(ArcSwap::from_pointee(content)),
@@ -153,9 +148,13 @@ impl Server {
             });
             work.push(run);
         }
-        let acceptor = Acceptor::new(listener, posts, room, envelope.max_connections, log.is_some())
+        let acceptor = Acceptor::new(listener, posts, room, log.is_some())
             .map_err(|error| format!("cannot watch the listener: {error}"))?;
-        Ok(Server { acceptor, view, log, memory, work, workers, shutdown_timeout: options.shutdown_timeout })
+        let versions = Versions::new(options);
+        let shutdown_timeout = options.shutdown_timeout;
+        let server = Server { acceptor, view, log, versions, work, workers, shutdown_timeout };
+        server.review();
+        Ok(server)
     }
 
     /// Starts the workers.
@@ -174,22 +173,11 @@ impl Server {
         &self.view
     }
 
-    /// Serves other content from the next request on.
-    pub fn replace(&self, content: Content) {
-        self.view.content.store(Arc::new(content));
-        // A worker that sleeps would keep the old content in memory.
-        self.acceptor.wake_all();
-    }
-
-    /// Whether so many bytes more may be taken for content, for a reload.
-    pub async fn make_room(&self, needed: u64) -> bool {
-        self.memory.room() >= needed + fits::least(self.view.counters.len())
-    }
-
     /// Serves until `stop` is ready.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
         tokio::select! {
             () = self.acceptor.run() => (),
+            () = self.tend() => (),
             () = stop => (),
         }
     }
@@ -212,15 +200,12 @@ impl Server {
     }
 }
 
-fn limits(options: &Options, envelope: Envelope) -> Limits {
+fn limits(options: &Options) -> Limits {
     let ticks = |duration: Duration| duration.as_secs() as Tick * TICKS;
     // One more than asked: a phase may begin late in the turn in which its clock was read.
     Limits {
         idle: ticks(options.idle_timeout) + 1,
         header: ticks(options.header_timeout) + 1,
         write: ticks(options.write_timeout),
-        kept: (envelope.kept / options.threads).max(2 * guard::MAX_HEAD),
-        sockets: envelope.sockets / options.threads as u64,
-        cost: envelope.cost,
     }
 }

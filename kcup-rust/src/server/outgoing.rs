@@ -1,6 +1,7 @@
 //! An answer on its way into a socket. Sibling: kcup-go/server/outgoing.go.
 
 use std::io::IoSlice;
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use mio::net::TcpStream;
@@ -13,7 +14,7 @@ use super::counters::Counter;
 use super::phases::Tick;
 use super::progress::Progress;
 use super::sys;
-use crate::content::Shared;
+use crate::content::{Content, Shared};
 use crate::respond::Body;
 
 /// Bodies of so many bytes are sent from their file, which saves copying them into the socket at the price of a second
@@ -51,6 +52,8 @@ pub struct Outgoing {
     body: Bytes,
     /// What the body is a slice of.
     of: Option<Shared>,
+    /// Which content it is of; to hold it says that it is read.
+    pub content: Arc<Content>,
     progress: Progress,
 }
 
@@ -63,7 +66,7 @@ impl Outgoing {
         counter: &Counter,
         rest: &mut Option<Box<Outgoing>>,
     ) -> Written {
-        let Answer { head, body, .. } = *answer;
+        let Answer { head, body, content, .. } = *answer;
         let Ok(written) = write(socket, head, body, counter) else {
             return Written::Broken;
         };
@@ -77,6 +80,7 @@ impl Outgoing {
             head: head[of_head..].to_vec(),
             body: body.of.map_or_else(|| Bytes::copy_from_slice(left), |shared| shared.slice_ref(left)),
             of: body.of.cloned(),
+            content: content.clone(),
             progress: Progress::new(written as u64, sys::unacknowledged(socket), now),
         }));
         done

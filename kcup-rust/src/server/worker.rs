@@ -45,12 +45,24 @@ pub struct Limits {
     pub header: Tick,
     /// and how long a peer may accept nothing of an answer.
     pub write: Tick,
+}
+
+/// How much one worker may hold now.
+#[derive(Clone, Copy)]
+pub struct Bounds {
     /// Bytes kept of incomplete heads.
     pub kept: usize,
     /// Bytes that the kernel may hold for connections,
     pub sockets: u64,
     /// and how many of them each that is open costs.
     pub cost: u64,
+}
+
+/// For as long as no mail says otherwise.
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { kept: usize::MAX, sockets: 1 << 40, cost: 0 }
+    }
 }
 
 /// What one worker tells others.
@@ -71,6 +83,7 @@ pub struct Worker {
     connections: Slab<Connection>,
     phases: Phases,
     limits: Limits,
+    bounds: Bounds,
     clock: Clock,
     codec: Codec,
     buffer: Box<[u8]>,
@@ -115,12 +128,13 @@ impl Worker {
             connections: Slab::new(),
             phases: Phases::new([limits.idle, limits.header, WRITE_LOOK, LINGER]),
             limits,
+            bounds: Bounds::default(),
             clock,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             again: Vec::new(),
             complained: None,
             kept: 0,
-            account: Account::new(limits.sockets),
+            account: Account::new(0),
             settled: 0,
             draining: false,
             last_mail: false,
@@ -172,6 +186,9 @@ impl Worker {
         if let Some(phase) = mail.wanted {
             self.make_room(phase);
         }
+        // The bounds may be others now.
+        self.shed(None);
+        self.settle();
         while let Some(key) = self.phases.expired(self.clock.tick()) {
             self.expire(key);
         }
@@ -226,7 +243,7 @@ impl Worker {
         if self.draining && !again && !is_new && self.phases.of(key) == Phase::Idle {
             self.retire(key, Reason::Drained);
         }
-        self.shed(key);
+        self.shed(Some(key));
         self.settle();
     }
 

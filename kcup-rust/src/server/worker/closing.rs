@@ -44,10 +44,14 @@ impl Worker {
         }
     }
 
-    /// Keeps the memory of incomplete heads within its bound, after this connection had its turn (SPEC K-86).
-    pub fn shed(&mut self, key: usize) {
-        while self.kept > self.limits.kept {
-            self.close(self.phases.oldest(Phase::Head).unwrap_or(key), Reason::Shed);
+    /// Keeps the memory of incomplete heads within its bound, after a connection had its turn (SPEC K-86).
+    pub fn shed(&mut self, turn: Option<usize>) {
+        while self.kept > self.bounds.kept {
+            let turn = turn.filter(|&key| self.connections.contains(key));
+            let Some(first) = self.phases.oldest(Phase::Head).or(turn) else {
+                return;
+            };
+            self.close(first, Reason::Shed);
         }
     }
 

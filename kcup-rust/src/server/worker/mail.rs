@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::os::fd::OwnedFd;
+use std::sync::Weak;
 
 use mio::net::TcpStream;
 use mio::{Interest, Token};
@@ -9,7 +10,8 @@ use mio::{Interest, Token};
 use super::super::connection::Connection;
 use super::super::counters::Reason;
 use super::super::phases::{Phase, Tick, TICKS};
-use super::Worker;
+use super::{Bounds, Worker};
+use crate::content::Content;
 use crate::ops::access_log::Peer;
 
 /// How long a connection that was accepted may take to its first byte during a drain.
@@ -26,6 +28,10 @@ pub enum Mail {
     Connection(Arrival),
     /// Close the connection that is first to make room of those in this phase, and report.
     MakeRoom(Phase),
+    /// Reset the connections that still read this content (SPEC K-105).
+    Recall(Weak<Content>),
+    /// The limits are these now.
+    Limits(Bounds),
     /// Answer what was sent, also by the connections of later mail.
     Drain,
     /// There will be no more mail: end with the last connection.
@@ -46,6 +52,8 @@ impl Worker {
             match mail {
                 Mail::Connection(arrival) => read.arrived.push(arrival),
                 Mail::MakeRoom(phase) => read.wanted = Some(phase),
+                Mail::Recall(content) => self.recall(&content),
+                Mail::Limits(bounds) => self.bounds = bounds,
                 Mail::Drain => self.drain(),
                 Mail::Last => self.last_mail = true,
             }
@@ -73,6 +81,15 @@ impl Worker {
         }
         if self.draining {
             self.ready(key, false);
+        }
+    }
+
+    fn recall(&mut self, content: &Weak<Content>) {
+        let readers = self.connections.iter().filter(|(_, connection)| connection.reads(content));
+        let readers: Vec<usize> = readers.map(|(key, _)| key).collect();
+        for key in readers {
+            self.connections[key].reset_on_close();
+            self.close(key, Reason::Replaced);
         }
     }
 

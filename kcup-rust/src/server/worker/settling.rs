@@ -7,8 +7,9 @@ impl Worker {
     /// Asks the kernel what it really holds, connection by connection, until enough is free again; where too little is, those
     /// go whose peers have acknowledged nothing for longest.
     pub fn settle(&mut self) {
-        self.account.held = self.limits.cost * self.connections.len() as u64;
-        if self.limits.cost > 0 {
+        self.account.budget = self.bounds.sockets;
+        self.account.held = self.bounds.cost * self.connections.len() as u64;
+        if self.bounds.cost > 0 {
             self.account.held += self.kept as u64;
         }
         if !self.account.is_over() {
