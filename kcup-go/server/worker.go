@@ -50,29 +50,31 @@ type limits [phaseCount]uint32
 type worker struct {
 	*shared
 	phases
-	codec    codec
-	clock    respond.Clock
-	spare    spare
-	limits   limits // those of all, until the drain
-	now      uint32 // ticks since the start
-	epoll    int
-	wakeFD   int
-	in       []byte
-	out      []byte
-	iov      [2]unix.Iovec
-	serving  *content.Content // which it holds
-	events   [256]unix.EpollEvent
-	again    []int32 // slots that get another turn although nothing new has happened
-	turning  []int32
-	held     int
-	account  account
-	owing    []int32 // slots, while the account is settled
-	cursor   int     // where settling goes on
-	draining bool
-	last     bool // no more connections will come
-	cut      bool // the drain has taken too long
-	closed   bool // a connection, in this turn
-	asked    bool // to make room, in this turn
+	codec      codec
+	clock      respond.Clock
+	spare      spare
+	limits     limits // those of all, until the drain
+	now        uint32 // ticks since the start
+	epoll      int
+	wakeFD     int
+	in         []byte
+	out        []byte
+	iov        [2]unix.Iovec
+	serving    *content.Content // which it holds
+	events     [256]unix.EpollEvent
+	again      []int32 // slots that get another turn although nothing new has happened
+	turning    []int32
+	held       int
+	account    account
+	owing      []int32 // slots, while the account is settled
+	cursor     int     // where settling goes on
+	draining   bool
+	drainBegan uint32
+	silence    uint32 // until this tick nothing more is logged
+	last       bool   // no more connections will come
+	cut        bool   // the drain has taken too long
+	closed     bool   // a connection, in this turn
+	asked      bool   // to make room, in this turn
 
 	evictions uint32 // that are over
 	counters  Counters
@@ -125,6 +127,7 @@ func (w *worker) run() error {
 			}
 		}
 		w.readClocks()
+		w.turn()
 		mail := false
 		for i := range w.events[:n] {
 			if event := &w.events[i]; event.Fd == none {
@@ -134,7 +137,6 @@ func (w *worker) run() error {
 				w.settle()
 			}
 		}
-		w.turn()
 		if mail {
 			w.readMail()
 		}
@@ -264,7 +266,7 @@ func (w *worker) recall(c *content.Content) {
 // drain ends the silent connections (K-18). One that has never been heard of has a moment: its first request may be on
 // its way.
 func (w *worker) drain() {
-	w.draining = true
+	w.draining, w.drainBegan = true, w.now
 	w.limits[idle] = ticks(grace)
 	for range w.queue[idle].count {
 		slot := w.queue[idle].first
@@ -281,7 +283,10 @@ func (w *worker) adopt(fd int32) {
 	event := unix.EpollEvent{Fd: slot, Pad: int32(w.slots[slot].generation)}
 	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
-		w.log.Warnf("cannot watch a connection: %v", err)
+		if w.now >= w.silence {
+			w.silence = w.now + ticks(time.Second)
+			w.log.Warnf("cannot watch a connection: %v", err)
+		}
 		w.close(slot, shed)
 	} else if w.lines != nil && !w.meet(slot) {
 		w.close(slot, peerGone)
