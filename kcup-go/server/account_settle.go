@@ -3,8 +3,9 @@
 package server
 
 import (
-	"cmp"
+	"math"
 	"slices"
+	"time"
 )
 
 // grant gives a connection the send buffer that there is for it now, since what it sends does not fit the one it has.
@@ -59,7 +60,10 @@ func (w *worker) relieve() {
 			w.owing = append(w.owing, int32(slot))
 		}
 	}
-	slices.SortFunc(w.owing, func(a, b int32) int { return cmp.Compare(w.movedAt(a), w.movedAt(b)) })
+	slices.SortFunc(w.owing, func(a, b int32) int {
+		x, y := w.standing(a), w.standing(b)
+		return slices.Compare(x[:], y[:])
+	})
 	for _, slot := range w.owing {
 		if w.account.isSettled() {
 			return
@@ -69,10 +73,14 @@ func (w *worker) relieve() {
 	}
 }
 
-// movedAt is when the peer is last known to have acknowledged something.
-func (w *worker) movedAt(slot int32) uint32 {
-	if c := &w.slots[slot]; c.phase == writing {
-		return c.out.moved
+// standing orders connections by when the peer last acknowledged something. Where that differs by less than a second who
+// has accepted more than a buffer of its response goes last: those that read now and then, in spite of those that have
+// just come and do not read at all.
+func (w *worker) standing(slot int32) [3]int {
+	c := &w.slots[slot]
+	moved, accepted := c.since, math.MaxInt
+	if c.phase == writing {
+		moved, accepted = c.out.moved, c.out.accepted/leastBuffer
 	}
-	return w.slots[slot].since
+	return [3]int{-int((w.now - moved) / ticks(time.Second)), accepted, int(moved)}
 }

@@ -61,11 +61,11 @@ func TestSettlingEndsWhoHasStoodStillLongest(t *testing.T) {
 	w.settle()
 	open := w.open
 	last := w.queue[writing].last
-	w.now = 100
+	w.now = 1000
 	for slot := w.queue[writing].first; slot != none; slot = w.slots[slot].next {
 		w.slots[slot].out.moved = w.now
 	}
-	w.slots[last].out.moved = 99
+	w.slots[last].out.moved = 980
 	w.account.budget = w.account.total() - 1
 	w.settle()
 	if w.open == open || w.slots[last].phase != vacant {
