@@ -14,7 +14,7 @@ const (
 	// The kernel's bookkeeping for a response.
 	overhead = 2 << 10
 	// How far a write may go beyond the send buffer: the kernel fills the packet that it has begun.
-	overshoot = 64 << 10
+	overshoot = 68 << 10
 	// What one connection may hold at least, with what comes behind its response.
 	leastShare = leastBuffer + overshoot + receiveBuffer
 )
@@ -28,6 +28,15 @@ type account struct {
 	pending int64 // what may wait behind the responses that are pending
 }
 
+// piece is how much is sent at once: as long as the buffer takes at least two of them the peer acknowledges the first
+// without delay, also where a packet may be larger than the buffer, as on the loopback interface.
+func (c *connection) piece() int {
+	if c.buffer == leastBuffer {
+		return leastBuffer / 2
+	}
+	return turnBytes
+}
+
 // share is what claims may come to together.
 func (a *account) share() int64 { return max(a.budget-a.held, 2*leastShare) }
 
@@ -39,11 +48,15 @@ func (a *account) allowance(c *connection) int32 {
 	return 1 << (bits.Len64(uint64(min(max(free, leastBuffer), mostBuffer))) - 1)
 }
 
-// charge adds what was written to a connection's claim. A buffer that has become smaller takes nothing back.
+// charge adds what was written to a connection's claim: half as much again, since short packets take more than their
+// bytes. A buffer that has become smaller takes nothing back.
 func (a *account) charge(c *connection, written int) {
-	claim := min(c.claim+int32(min(written, mostBuffer))+overhead, c.buffer+overshoot)
+	claim := min(c.claim+int32(min(written, mostBuffer))*3/2+overhead, c.buffer+overshoot)
 	a.set(c, max(claim, c.claim))
 }
+
+// block is for a response that begins to wait for room.
+func (a *account) block(c *connection) { a.set(c, max(c.claim, c.buffer+overshoot)) }
 
 // set makes a claim what it is known to be.
 func (a *account) set(c *connection, claim int32) {

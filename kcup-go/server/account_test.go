@@ -15,7 +15,7 @@ func TestAnAllowanceShrinksWithWhatIsLeft(t *testing.T) {
 func TestAClaimIsNeverMoreThanTheBufferHolds(t *testing.T) {
 	a, c := account{budget: 1 << 20}, connection{buffer: leastBuffer}
 	a.charge(&c, 100)
-	if c.claim != 100+overhead || a.claimed != int64(c.claim) {
+	if c.claim != 150+overhead || a.claimed != int64(c.claim) {
 		t.Error(c.claim, a.claimed)
 	}
 	a.charge(&c, 1<<40)

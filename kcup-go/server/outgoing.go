@@ -107,8 +107,9 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 	c := w.current()
 	persists := g.Persists() && !g.Body
 	if w.draining && persists {
-		// What was sent before the drain is answered (K-18): only the last answer ends the connection.
-		persists = behind > 0 || readable(w.slots[slot].fd) > 0
+		// What was sent before the drain is answered (K-18): only the last answer ends the connection. After a while
+		// that is the next one.
+		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(w.slots[slot].fd) > 0)
 	}
 	request, err := w.codec.read(g, head)
 	if err != nil {
@@ -164,6 +165,7 @@ func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (
 		c.Acquire()
 		out.body, out.of = body[n-len(w.out):], c
 		w.slots[slot].out = out
+		w.account.block(&w.slots[slot])
 		w.enter(slot, writing)
 		if isTurn {
 			w.queueUp(slot)
@@ -185,7 +187,7 @@ func (w *worker) write(slot int32, of *content.Content, head, body []byte) (n in
 	}
 	body = body[:min(len(body), turnBytes)]
 	if file, at, ok := of.Offset(body); ok && len(body) >= sendfileFrom {
-		n, err = sendfile(c.fd, head, file, at, len(body))
+		n, err = sendfile(c.fd, head, file, at, len(body), c.piece())
 	} else {
 		n, err = writev(c.fd, &w.iov, head, body)
 	}

@@ -40,7 +40,7 @@ func writev(fd int32, iov *[2]unix.Iovec, head, body []byte) (int, syscall.Errno
 // sendfile sends head, if there is any left of it, and length bytes of a file, which the kernel does not copy; what the
 // socket cannot take now is no error. A signal cuts sendfile(2) short while the socket has room, of which no event would
 // tell: only EAGAIN says that the socket is full.
-func sendfile(fd int32, head []byte, file int, at int64, length int) (int, syscall.Errno) {
+func sendfile(fd int32, head []byte, file int, at int64, length, piece int) (int, syscall.Errno) {
 	sent, err := 0, syscall.Errno(0)
 	if len(head) > 0 {
 		// The kernel holds the head back until the body's first bytes come.
@@ -49,7 +49,7 @@ func sendfile(fd int32, head []byte, file int, at int64, length int) (int, sysca
 		}
 	}
 	for end := sent + length; sent < end; {
-		n, _, err := syscall.RawSyscall6(unix.SYS_SENDFILE, uintptr(fd), uintptr(file), uintptr(unsafe.Pointer(&at)), uintptr(end-sent), 0, 0)
+		n, _, err := syscall.RawSyscall6(unix.SYS_SENDFILE, uintptr(fd), uintptr(file), uintptr(unsafe.Pointer(&at)), uintptr(min(end-sent, piece)), 0, 0)
 		switch err {
 		case 0:
 			if sent += int(n); n == 0 {

@@ -31,10 +31,10 @@ type versions struct {
 func (s *Server) Replace(c *content.Content) {
 	s.versions.Lock()
 	defer s.versions.Unlock()
-	s.versions.old = append(s.versions.old, s.shared.content.Replace(c))
+	old := s.shared.content.Replace(c)
+	s.versions.old = append(s.versions.old, old)
 	s.acceptor.tellAll(func(*mailbox) {}) // a worker that sleeps would hold what was there before
-	await := func() bool { return len(s.oldOnes()) <= mostOld }
-	if !within(letGo, await) {
+	if !within(letGo, func() bool { return !old.Alive() }) && len(s.oldOnes()) > mostOld {
 		s.recall(s.versions.old[0])
 	}
 	s.versions.needed = 0
