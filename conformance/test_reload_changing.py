@@ -1,17 +1,20 @@
-"""K-103, K-104: a file that changes while it is read, and a content for which there is no memory."""
+"""K-103 to K-105: a file that changes while it is read, content for which there is no memory, and what was before."""
 
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 import time
+from subprocess import DEVNULL, PIPE
 
 import pytest
 
 from runner.cgroup import memory_group
 from runner.process import descriptors, until
-from runner.reload import STAYS, get, plain, reload, rename_over, warned
+from runner.reload import GET, STAYS, get, plain, reload, rename_over, warned
 from runner.twin import Server, read_line
+from runner.wire import Connection
 
 KEEPS_CHANGING = "it keeps changing while it is read"
 MIB = 1 << 20
@@ -131,3 +134,76 @@ def test_a_reload_that_has_no_room_fails(twin):
         reload(server, first)
         assert get(server.address).body == first.content
         assert (server.events("warn", "error"), group.kills()) == (expected, 0)
+
+
+@pytest.mark.spec("K-104", "K-11")
+@pytest.mark.parametrize("size", [40, 63, 120])
+@pytest.mark.parametrize("way", ["file", "standard input", "pipe"])
+def test_content_that_the_limit_cannot_hold_is_refused(twin, tmp_path, way, size):
+    """One line, and not the kernel's way to end it; what fits is served."""
+    path = tmp_path / "content"
+    path.touch()
+    os.truncate(path, size * MIB)
+    args = [*(["--file", str(path)] if way == "file" else []), "--sandbox=off", "--threads=1"]
+    command = [str(twin.binary), *args, "--port=0", "--max-content-bytes", str(1 << 30)]
+    with memory_group(64 * MIB) as group, contextlib.ExitStack() as stack:
+        stdin = stack.enter_context(open(path, "rb"))
+        if way == "pipe":
+            cat = stack.enter_context(subprocess.Popen(["cat"], stdin=stdin, stdout=PIPE, stderr=DEVNULL))
+            stack.callback(cat.kill)
+            stdin = cat.stdout
+        process = subprocess.Popen(command, env={}, stdin=stdin, stdout=PIPE, stderr=PIPE, preexec_fn=group.enter)
+        stack.enter_context(process)
+        stack.callback(process.kill)
+        listens = process.stdout.readline().startswith(b"kcup listening")
+        assert (listens, group.kills()) == (size == 40, 0)
+        if not listens:
+            origin = f'"{path}"' if way == "file" else "standard input"
+            said = process.stderr.read().decode()
+            assert said == f"kcup: cannot read content from {origin}: there is not enough memory for it\n"
+            assert process.wait(20) == 1
+
+
+@pytest.mark.spec("K-104", "K-45")
+def test_variants_that_there_is_no_room_for_are_not_made(twin):
+    """A mebibyte of text in 8 MiB: served, and reloaded, without variants; a short one has them."""
+    warning = "not compressed: there is not enough memory for it"
+    short, *texts = (plain(b"text number %d\n" % n * (size // 14), mtime=n) for n, size in enumerate((4000, MIB, MIB)))
+    args = ["--file=content.txt", "--log-format=json", "--threads=1", "--max-connections=9"]
+    with memory_group(8 * MIB) as group:
+        files = [("content.txt", texts[0].content, None)]
+        with Server(twin, args, files=files, preexec_fn=group.enter) as server:
+            assert encoding(server) is None
+            assert server.events("warn").count(warning) == 1
+            rename_over(server.directory / "content.txt", texts[1].content)
+            reload(server, texts[1])
+            assert encoding(server) is None
+            rename_over(server.directory / "content.txt", short.content)
+            reload(server, short)
+            assert encoding(server) == "br"
+            assert (server.events("warn").count(warning), group.kills()) == (2, 0)
+
+
+def encoding(server):
+    with Connection(server.address) as connection:
+        connection.send(b"GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br\r\n\r\n")
+        return connection.answer().one("content-encoding")
+
+
+@pytest.mark.spec("K-105")
+def test_old_content_is_gone_within_a_second_of_its_last_reader(twin):
+    """With and without somebody who asks now and then."""
+    first, *others = (plain(bytes([n]) * 16 * MIB) for n in range(5))
+    with memory_group(128 * MIB) as group:
+        files = [("content", first.content, None)]
+        with Server(twin, ["--file=content"], files=files, preexec_fn=group.enter) as server:
+            rest = group.used()
+            for content in others:
+                with Connection(server.address, receive_buffer=65536) as reader:
+                    reader.send(GET)
+                    reader.receive(1000)
+                    rename_over(server.directory / "content", content.content)
+                    reload(server, content)
+                    time.sleep(0.5)  # so that no collector is still at work for the reload
+                    assert group.used() > rest + 15 * MIB, "the reader's content is gone"
+                until(lambda: group.used() < rest + 2 * MIB, 1.5)
