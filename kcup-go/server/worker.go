@@ -70,7 +70,7 @@ type worker struct {
 	cursor     int     // where settling goes on
 	draining   bool
 	drainBegan uint32
-	warned     uint32 // tick
+	silence    uint32 // until this tick nothing more is logged
 	last       bool   // no more connections will come
 	cut        bool   // the drain has taken too long
 	closed     bool   // a connection, in this turn
@@ -127,6 +127,7 @@ func (w *worker) run() error {
 			}
 		}
 		w.readClocks()
+		w.turn()
 		mail := false
 		for i := range w.events[:n] {
 			if event := &w.events[i]; event.Fd == none {
@@ -136,7 +137,6 @@ func (w *worker) run() error {
 				w.settle()
 			}
 		}
-		w.turn()
 		if mail {
 			w.readMail()
 		}
@@ -283,8 +283,8 @@ func (w *worker) adopt(fd int32) {
 	event := unix.EpollEvent{Fd: slot, Pad: int32(w.slots[slot].generation)}
 	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
-		if w.warned == 0 || w.now-w.warned >= ticks(time.Second) {
-			w.warned = max(w.now, 1)
+		if w.now >= w.silence {
+			w.silence = w.now + ticks(time.Second)
 			w.log.Warnf("cannot watch a connection: %v", err)
 		}
 		w.close(slot, shed)
