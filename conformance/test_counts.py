@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from runner.metrics import ACCEPTED, CLOSED, HOT, OK, PARKED, closed, counters, scrape
+from runner.metrics import ACCEPTED, BYTES, CLOSED, HOT, OK, PARKED, closed, counters, scrape, until_grown
 from runner.process import has_read_all, until
 from runner.reload import GET
 from runner.wire import Connection
@@ -112,3 +112,23 @@ def test_drained(serve):
         expected = {closed("drained"): 3, closed("answered"): 1, HOT: 1, PARKED: 0, OK: 1}
         until(lambda: expected.items() <= scrape(server).items())
     assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-119")
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("size", [31 << 10, 33 << 10, 5 << 20])
+def test_each_byte_is_counted_once(serve, size, method):
+    """However it was sent, whole or in parts: to a peer that reads, and to one that waits in between."""
+    server = serve(*ADMIN, "--compression", "off", content=BIG[:size])
+    request, received = GET.replace(b"GET", method.encode()), 0
+    before = counters(server)
+    with Connection(server.address, receive_buffer=4096) as slow, Connection(server.address) as quick:
+        for connection in (slow, quick):
+            connection.send(request * 2)
+        until(lambda: has_read_all(server, [slow, quick]))
+        for connection in (slow, quick):
+            for _ in range(2):
+                answer = connection.answer(method == "HEAD")
+                received += len(answer.head) + len(answer.body)
+    expected = {ACCEPTED: 2, BYTES: received, closed("peer"): 2, OK.replace("GET", method): 4}
+    until_grown(server, before, expected)

@@ -125,10 +125,13 @@ def test_each_newcomer_costs_one_place_however_much_is_unread(serve, silent, new
 @pytest.mark.spec("K-84")
 def test_of_equally_silent_ones_the_one_that_has_read_all_goes(serve):
     for _ in range(10):
-        server = serve("--max-connections", "4", "--threads", "1", content=TAIL)
+        server = serve("--max-connections", "4", "--threads", "1", *ADMIN, content=TAIL)
+        *unread, last = [Connection(server.address, receive_buffer=size) for size in (4096, 4096, 4096, None)]
+        until(lambda: scrape(server)[PARKED] == 4)  # noqa: B023
         began = time.monotonic()
-        unread = not_reading(server, 3)
-        last = asked(server.address)
+        for connection in (*unread, last):
+            connection.send(GET)
+        assert last.answer().status == 200
         if time.monotonic() - began < 0.08:
             break
     else:

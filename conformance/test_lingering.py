@@ -118,12 +118,12 @@ def test_nothing_stays_in_the_kernel_of_those_that_do_not_read(serve, way):
 def test_one_that_reads_slowly_gets_all_of_its_last_response(serve):
     """Some of it in each second, for several of them, and nothing in between is its last."""
     server = serve(content=TAIL)
-    with Connection(server.address, receive_buffer=4096) as connection:
+    with Connection(server.address, receive_buffer=4096, segment=1460) as connection:
         connection.send(LAST)
         taken = b""
-        for _ in range(10):
+        for _ in range(14):
             taken += connection.exactly(4 * KIB)
-            time.sleep(0.5)
+            time.sleep(0.25)
         connection.pending = taken
         assert connection.answer().body == TAIL
         connection.expect_end()
@@ -132,13 +132,13 @@ def test_one_that_reads_slowly_gets_all_of_its_last_response(serve):
 @pytest.mark.spec("K-72", "K-81")
 def test_one_that_reads_slowly_and_ended_its_side_gets_all(serve):
     server = serve("--idle-timeout-seconds", "1", content=TAIL)
-    with Connection(server.address, receive_buffer=4096) as connection:
+    with Connection(server.address, receive_buffer=4096, segment=1460) as connection:
         connection.send(GET)
         connection.half_close()
         taken = b""
-        for _ in range(6):
+        for _ in range(14):
             taken += connection.exactly(4 * KIB)
-            time.sleep(0.5)
+            time.sleep(0.25)
         connection.pending = taken
         assert connection.answer().body == TAIL
         connection.expect_end()

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import threading
 import time
+from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
 import pytest
 
 from runner.cgroup import memory_group
+from runner.metrics import reloads, scrape
 from runner.process import descriptors, until
 from runner.reload import GET, STAYS, get, plain, reload, rename_over, warned
 from runner.twin import Server, read_line
@@ -61,8 +63,8 @@ def large(tmp_path):
     return path
 
 
-def started(twin, path, **options):
-    args = ["--file", str(path), "--log-format", "json"]
+def started(twin, path, *args, **options):
+    args = ["--file", str(path), "--log-format", "json", *args]
     return Server(twin, args, preexec_fn=lambda: os.nice(10), **options)
 
 
@@ -114,6 +116,33 @@ def test_a_reload_of_a_file_that_keeps_changing_fails(twin, large):
             until(lambda: server.signal(signal.SIGHUP) or server.events("warn", "error"), PATIENCE)
         assert set(server.events("warn", "error")) == {expected}
         assert get(server.address).one("content-length") == str(SIZE)
+
+
+@pytest.mark.spec("K-103")
+def test_it_is_read_again_ten_times_and_no_more(twin, large):
+    """Counted in bytes, by the kernel: whole reads of a file that is never the same."""
+    with started(twin, large, "--admin", "127.0.0.1:0") as server, changing(large, touch):
+        for _ in range(ATTEMPTS):
+            before, over = bytes_read(server), sum(results(server))
+            server.signal(signal.SIGHUP)
+            until(lambda: sum(results(server)) > over, PATIENCE)  # noqa: B023
+            if results(server)[1]:
+                break
+        else:
+            pytest.skip("we were kept from changing the file while it was read")
+        reads = (bytes_read(server) - before) / SIZE
+    assert 9.5 <= reads <= 11.5, f"it was read {reads:.1f} times"
+
+
+def bytes_read(server):
+    lines = Path(f"/proc/{server.process.pid}/io").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("rchar:")))
+
+
+def results(server):
+    """Reloads that were over, and of those the ones that failed."""
+    seen = scrape(server)
+    return seen[reloads("ok")], seen[reloads("failed")]
 
 
 @pytest.mark.spec("K-104")

@@ -10,6 +10,7 @@ from .twin import Server
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 STALL = 0.2  # so late a thread of ours, and the pauses of an experiment are not what they should be
+TOLERANCE = 2 * STALL + 0.05  # never more: a machine that is slower cannot tell
 EXPERIMENTS = {}  # by module, then by name: the function, and between which seconds its span must be
 
 
@@ -41,14 +42,17 @@ class Metronome:
 
 
 def attempt(function, twin, metronome):
-    """The outcome, and how late we were at worst meanwhile. A failure while we were kept from running is none."""
+    """The outcome, and how late we were at worst meanwhile. While we were kept from running nothing is an outcome."""
     for last in (False, False, False, False, True):
         began = time.monotonic()
         try:
-            return function(twin), metronome.worst(began)
+            outcome = function(twin)
         except AssertionError:
             if last or metronome.worst(began) < STALL:
                 raise
+        else:
+            if last or metronome.worst(began) < STALL:
+                return outcome, metronome.worst(began)
     raise AssertionError("not reached")
 
 
@@ -86,6 +90,7 @@ def hold_to_limit(module, name, outcome):
     if bounds := EXPERIMENTS[module][name][1]:
         assert span.longest >= bounds[0], f"ended after {span.longest:.3f} s, before its time"
         tolerance = 2 * worst + 0.05
+        assert tolerance <= TOLERANCE, f"this machine was too slow to tell: a thread of ours woke {worst:.3f} s late"
         assert span.shortest <= bounds[1] + tolerance, (
             f"ended after {span.shortest:.3f} s (tolerance {tolerance:.3f} s)"
         )

@@ -18,8 +18,13 @@ def family_of(address):
 
 
 class Connection:
-    def __init__(self, address, receive_buffer=None):
+    """A small receive buffer lets little come at once; small segments, as they are on a real network, let it come even
+    into a small window without a timer of the kernel."""
+
+    def __init__(self, address, receive_buffer=None, segment=None):
         self.socket = socket.socket(family_of(address), socket.SOCK_STREAM)
+        if segment:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(PATIENCE)
