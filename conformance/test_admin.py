@@ -1,6 +1,5 @@
 """K-115 to K-117: the second listener."""
 
-import contextlib
 import re
 import socket
 
@@ -139,29 +138,6 @@ def test_a_head_may_come_in_single_bytes(serve):
         connection.send(b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n", piece=1)
         assert connection.answer().body == b"ready"
         connection.expect_end()
-
-
-@pytest.mark.spec("K-115")
-def test_more_than_64_wait(serve):
-    server = serve(*ADMIN)
-    with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(Connection(server.admin)) for _ in range(63)]
-        with Connection(server.admin) as last:
-            last.socket.settimeout(5)  # less than the 10 seconds after which there is room again
-            last.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
-            assert last.answer().body == b"ok"
-        held.append(stack.enter_context(Connection(server.admin)))
-        waiting = stack.enter_context(Connection(server.admin))
-        waiting.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
-        waiting.socket.settimeout(0.5)
-        with contextlib.suppress(TimeoutError):
-            assert waiting.socket.recv(1) != b"", "the one that waits was closed"
-            pytest.fail("65 are open")
-        waiting.socket.settimeout(15)
-        assert get(server.address).status == 200, "the public listener waits, too"
-        held[0].socket.close()
-        assert waiting.answer().body == b"ok"
-    assert ask(server.admin, "/healthz").body == b"ok"
 
 
 @pytest.mark.spec("K-115", "K-117", "K-18")

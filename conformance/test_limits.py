@@ -148,7 +148,7 @@ def lines_that_nobody_takes_hold_the_end_up_for_a_second(twin):
 
 @experiment("K-115", "K-117", span=False)
 def the_admin_listener_outlives_many_slow_peers(twin):
-    """64 that never speak are closed after their 10 seconds, and then those that waited are answered."""
+    """64 that never speak are closed after their 10 seconds, and who comes meanwhile is answered."""
     with limited(twin, args=ADMIN) as server, contextlib.ExitStack() as stack:
         held = [stack.enter_context(Connection(server.admin)) for _ in range(64)]
         assert ask(server.admin, "/readyz").body == b"ready"

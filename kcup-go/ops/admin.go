@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -21,6 +23,7 @@ import (
 )
 
 const (
+	adminGrace         = 50 * time.Millisecond
 	adminHeadTimeout   = 10 * time.Second
 	adminPause         = 100 * time.Millisecond
 	adminLingerTimeout = time.Second
@@ -67,23 +70,53 @@ func (a *Admin) Serve(version string, s *server.Server, reloads *Reloads, access
 
 func (a *Admin) accept() {
 	room := make(chan struct{}, server.AdminConnections)
+	var open []*adminConn // in the order in which they came
 	for {
-		room <- struct{}{}
 		conn, err := a.listener.Accept()
 		if err != nil {
 			time.Sleep(adminPause) // for want of descriptors or memory, which others give back
-			<-room
 			continue
 		}
+		c := &adminConn{TCPConn: conn.(*net.TCPConn), came: time.Now()}
+		open = append(slices.DeleteFunc(open, (*adminConn).isOver), c)
+		select {
+		case room <- struct{}{}:
+		default:
+			open = dismiss(open)
+			room <- struct{}{}
+		}
 		go func() {
-			a.converse(conn.(*net.TCPConn))
-			<-room
+			a.converse(c)
+			<-room // first: who has a place is in the list, so there is somebody to dismiss
+			c.over.Store(true)
 		}()
 	}
 }
 
+// adminConn is a connection, and how far it has come.
+type adminConn struct {
+	*net.TCPConn
+	came           time.Time
+	answered, over atomic.Bool
+}
+
+func (c *adminConn) isAnswered() bool { return c.answered.Load() }
+func (c *adminConn) isOver() bool     { return c.over.Load() }
+
+// dismiss sends one away: one that has its answer, else the oldest, when that has had the time to ask. What it has sent
+// until then is read, and answered.
+func dismiss(open []*adminConn) []*adminConn {
+	i := slices.IndexFunc(open, (*adminConn).isAnswered)
+	if i < 0 {
+		i = 0
+		time.Sleep(time.Until(open[0].came.Add(adminGrace)))
+	}
+	_ = open[i].CloseRead()
+	return slices.Delete(open, i, i+1)
+}
+
 // converse reads one request head, answers it, and closes as K-72 has it.
-func (a *Admin) converse(conn *net.TCPConn) {
+func (a *Admin) converse(conn *adminConn) {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(adminHeadTimeout))
 	var g guard.Guard
@@ -96,7 +129,9 @@ func (a *Admin) converse(conn *net.TCPConn) {
 	default:
 		answer = a.answer(head[g.Skip:g.FirstField])
 	}
-	if _, err := conn.Write(answer); err != nil || conn.CloseWrite() != nil {
+	_, err := conn.Write(answer)
+	conn.answered.Store(true)
+	if err != nil || conn.CloseWrite() != nil {
 		return
 	}
 	_ = conn.SetDeadline(time.Now().Add(adminLingerTimeout))

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"os"
 	"runtime"
 	"slices"
 	"testing"
@@ -76,4 +77,24 @@ func TestAProcessKnowsItself(t *testing.T) {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	runtime.KeepAlive(other)
+}
+
+func TestWhereTheKernelDoesNotTellDescriptorsAreListedOnceASecond(t *testing.T) {
+	tasks, err := os.Open("/proc/self/task") // of whose size it never tells
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tasks.Close()
+	d := descriptors{directory: tasks}
+	if d.count() < 1 {
+		t.Error(d)
+	}
+	d.found = 1000
+	if d.count() != 1000 {
+		t.Error("listed again at once:", d.found)
+	}
+	d.listed = d.listed.Add(-descriptorsAge)
+	if d.count() >= 1000 {
+		t.Error("not listed again")
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,9 +23,9 @@ type Usage struct {
 
 // Process looks through files that stay open: the sandbox lets nothing be opened later.
 type Process struct {
-	mutex     sync.Mutex // of the directory, which has a position
+	mutex     sync.Mutex // of the descriptors
 	stat      *os.File
-	fds       *os.File
+	fds       descriptors
 	startTime uint64 // hundredths of a second since 1970
 }
 
@@ -32,7 +33,7 @@ type Process struct {
 func OpenProcess() *Process {
 	p := &Process{}
 	p.stat, _ = os.Open("/proc/self/stat")
-	p.fds, _ = os.Open("/proc/self/fd")
+	p.fds.directory, _ = os.Open("/proc/self/fd")
 	system, _ := os.ReadFile("/proc/stat")
 	p.startTime = bootTime(string(system))*ticksPerSecond + p.fields()[startTicks]
 	return p
@@ -71,18 +72,41 @@ func bootTime(system string) (seconds uint64) {
 	return seconds
 }
 
+// descriptorsAge is how old their number may be (K-119).
+const descriptorsAge = time.Second
+
+// descriptors is the directory that has an entry for each of them, and what was found when it was last listed.
+type descriptors struct {
+	directory *os.File
+	listed    time.Time
+	found     uint64
+}
+
+// count asks for the directory's size, as which Linux tells since 6.2 how many there are. Before it tells 0, and they are
+// listed; which, with tens of thousands, takes too long to do it each time somebody asks.
+func (d *descriptors) count() uint64 {
+	if info, err := d.directory.Stat(); err == nil && info.Size() > 0 {
+		return uint64(info.Size())
+	}
+	if now := time.Now(); now.Sub(d.listed) >= descriptorsAge {
+		_, _ = d.directory.Seek(0, io.SeekStart)
+		names, _ := d.directory.Readdirnames(-1)
+		d.listed, d.found = now, uint64(len(names))
+	}
+	return d.found
+}
+
 // Usage reads what is used now.
 func (p *Process) Usage() Usage {
 	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	_, _ = p.fds.Seek(0, io.SeekStart)
-	open, _ := p.fds.Readdirnames(-1)
+	open := p.fds.count()
+	p.mutex.Unlock()
 	var limit unix.Rlimit
 	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
 	fields := p.fields()
 	return Usage{
 		CPU: fields[userTicks] + fields[systemTicks], StartTime: p.startTime,
-		OpenFDs: uint64(len(open)), MaxFDs: limit.Cur,
+		OpenFDs: open, MaxFDs: limit.Cur,
 		VirtualMemory: fields[vsize], ResidentMemory: fields[rss] * uint64(os.Getpagesize()),
 	}
 }

@@ -1,19 +1,22 @@
 //! The listener of `--admin` (SPEC K-115 to K-118). Sibling: kcup-go/ops/admin.go.
 //!
-//! It has little to do, and does it in the plainest way: a task for each connection, which is good for one request.
+//! It has little to do, and does it in the plainest way: a task for each connection, which is good for one request. They have
+//! a thread of their own, so that whoever asks much and often holds up nobody who wants to be accepted elsewhere.
 
 use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr};
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::thread;
 use std::time::Duration;
 
 use hyper::StatusCode;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep, sleep_until, timeout, Instant};
 
 use super::metrics::{self, Numbers};
 use super::process::Process;
@@ -26,6 +29,8 @@ use crate::server::{Listener, View};
 
 /// So many connections are open at most.
 pub const CONNECTIONS: usize = 64;
+/// How long one has been open at least when it makes room for another before it was answered.
+const GRACE: Duration = Duration::from_millis(50);
 /// How long a head may take, and how long an answer.
 const LIMIT: Duration = Duration::from_secs(10);
 /// How long accepting rests when the system is out of something.
@@ -39,6 +44,7 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A listener, and the files that it will tell of.
 pub struct Admin {
+    runtime: Runtime,
     listener: Listener,
     process: Process,
 }
@@ -54,40 +60,75 @@ impl Admin {
     /// Opens all that is needed, and accepts nothing yet. The error is SPEC K-16's line.
     pub fn open(address: SocketAddr) -> Result<Admin, String> {
         let listener = Listener::bind(&Host::Ip(address.ip()), address.port())?;
-        Ok(Admin { listener, process: Process::open() })
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build();
+        let runtime = runtime.map_err(|error| format!("cannot start the admin listener: {error}"))?;
+        Ok(Admin { runtime, listener, process: Process::open() })
     }
 
-    /// Answers from now on, until the runtime ends. Call it inside a tokio runtime.
+    /// Answers from now on, until the process ends.
     pub fn start(self, view: View, reloads: Arc<Reloads>) -> Result<(), String> {
-        let Listener { socket, name, .. } = self.listener;
-        let listener = TcpListener::from_std(socket.into())
-            .map_err(|error| format!("cannot watch the admin listener: {error}"))?;
+        let Admin { runtime, listener: Listener { socket, name, .. }, process } = self;
+        let listener = {
+            let _inside = runtime.enter();
+            TcpListener::from_std(socket.into())
+        };
+        let listener = listener.map_err(|error| format!("cannot watch the admin listener: {error}"))?;
         log::info!("admin listening on {name}");
-        tokio::spawn(accept(listener, Arc::new(Sources { process: self.process, view, reloads })));
-        Ok(())
+        let sources = Arc::new(Sources { process, view, reloads });
+        let answer = move || runtime.block_on(accept(listener, sources));
+        let thread = thread::Builder::new().name("admin".into()).spawn(answer);
+        thread.map(drop).map_err(|error| format!("cannot start the admin listener: {error}"))
     }
+}
+
+/// A connection, and how far it has come.
+struct Peer {
+    socket: TcpStream,
+    came: Instant,
+    answered: AtomicBool,
 }
 
 async fn accept(listener: TcpListener, sources: Arc<Sources>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
-    // The semaphore is never closed.
-    while let Ok(permit) = room.clone().acquire_owned().await {
-        match listener.accept().await {
-            Ok((socket, _)) => {
-                let sources = sources.clone();
-                tokio::spawn(async move {
-                    // A peer that is gone or too slow is not worth a word.
-                    let _ = converse(&socket, &sources).await;
-                    drop(permit);
-                });
-            }
-            Err(_) => sleep(PAUSE).await,
+    // In the order in which they came.
+    let mut open: Vec<Weak<Peer>> = Vec::new();
+    loop {
+        let Ok((socket, _)) = listener.accept().await else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        let peer = Arc::new(Peer { socket, came: Instant::now(), answered: AtomicBool::new(false) });
+        open.retain(|peer| peer.strong_count() > 0);
+        open.push(Arc::downgrade(&peer));
+        if room.available_permits() == 0 {
+            dismiss(&mut open).await;
         }
+        // The semaphore is never closed.
+        let Ok(permit) = room.clone().acquire_owned().await else { return };
+        let sources = sources.clone();
+        tokio::spawn(async move {
+            // A peer that is gone or too slow is not worth a word.
+            let _ = converse(&peer, &sources).await;
+            drop(permit);
+        });
     }
 }
 
+/// Sends one away: one that has its answer, else the oldest, when that has had the time to ask. What it has sent until then is
+/// read, and answered.
+async fn dismiss(open: &mut Vec<Weak<Peer>>) {
+    let is_answered = |peer: &Weak<Peer>| peer.upgrade().is_some_and(|peer| peer.answered.load(Relaxed));
+    let answered = open.iter().position(is_answered);
+    let Some(peer) = open.remove(answered.unwrap_or(0)).upgrade() else { return };
+    if answered.is_none() {
+        sleep_until(peer.came + GRACE).await;
+    }
+    let _ = SockRef::from(&peer.socket).shutdown(Shutdown::Read);
+}
+
 /// Reads one request head, answers it, and ends as K-72 has it.
-async fn converse(socket: &TcpStream, sources: &Sources) -> io::Result<()> {
+async fn converse(peer: &Peer, sources: &Sources) -> io::Result<()> {
+    let socket = &peer.socket;
     let answer = within(LIMIT, async {
         let mut guard = Guard::default();
         let mut head = Vec::new();
@@ -104,6 +145,7 @@ async fn converse(socket: &TcpStream, sources: &Sources) -> io::Result<()> {
     });
     let answer = answer.await?;
     within(LIMIT, write_all(socket, &answer)).await?;
+    peer.answered.store(true, Relaxed);
     SockRef::from(socket).shutdown(Shutdown::Write)?;
     within(LINGER, async {
         let mut discarded = Vec::new();

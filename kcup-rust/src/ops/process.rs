@@ -3,13 +3,16 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Dir, Mode, OFlags};
+use rustix::io;
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{getrlimit, Resource};
 use rustix::time::{clock_gettime, ClockId};
 
+/// How old a number may be (SPEC K-119).
+const AGE: Duration = Duration::from_secs(1);
 /// More than `/proc/self/stat` is long: 52 numbers and a name.
 const STAT_BYTES: usize = 2048;
 
@@ -31,22 +34,19 @@ pub struct Numbers {
 #[derive(Debug)]
 pub struct Process {
     stat: Option<File>,
-    /// Behind a lock, since reading moves its offset.
-    descriptors: Option<Mutex<Dir>>,
+    descriptors: Option<Mutex<Descriptors>>,
     /// When the system started, in hundredths of a second since 1970.
     boot: u64,
 }
 
 impl Process {
     pub fn open() -> Process {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let descriptors = rustix::fs::open("/proc/self/fd", flags, Mode::empty()).and_then(Dir::new);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let up = clock_gettime(ClockId::Boottime);
         let up = up.tv_sec as u64 * 100 + up.tv_nsec as u64 / 10_000_000;
         Process {
             stat: File::open("/proc/self/stat").ok(),
-            descriptors: descriptors.ok().map(Mutex::new),
+            descriptors: Descriptors::open("/proc/self/fd").ok().map(Mutex::new),
             boot: (now.as_millis() as u64 / 10).saturating_sub(up),
         }
     }
@@ -70,10 +70,43 @@ impl Process {
     }
 
     fn count(&self) -> Option<u64> {
-        let mut directory = self.descriptors.as_ref()?.lock().ok()?;
-        directory.rewind();
-        let names = directory.by_ref().map_while(Result::ok);
-        Some(names.filter(|entry| !entry.file_name().to_bytes().starts_with(b".")).count() as u64)
+        self.descriptors.as_ref()?.lock().ok()?.count().ok()
+    }
+}
+
+/// The directory that has an entry for each descriptor.
+#[derive(Debug)]
+struct Descriptors {
+    directory: Dir,
+    /// When the entries were last listed, and how many there were.
+    listed: Option<(Instant, u64)>,
+}
+
+impl Descriptors {
+    fn open(path: &str) -> io::Result<Descriptors> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(path, flags, Mode::empty()).and_then(Dir::new)?;
+        Ok(Descriptors { directory, listed: None })
+    }
+
+    /// Since 6.2 Linux tells as the directory's size how many there are. Before it tells 0, and they are listed; which, with
+    /// tens of thousands, takes too long to do it each time somebody asks.
+    fn count(&mut self) -> io::Result<u64> {
+        let told = self.directory.stat()?.st_size as u64;
+        match self.listed {
+            _ if told > 0 => Ok(told),
+            Some((when, count)) if when.elapsed() < AGE => Ok(count),
+            _ => Ok(self.list()),
+        }
+    }
+
+    fn list(&mut self) -> u64 {
+        let now = Instant::now();
+        self.directory.rewind();
+        let names = self.directory.by_ref().map_while(Result::ok);
+        let count = names.filter(|entry| !entry.file_name().to_bytes().starts_with(b".")).count() as u64;
+        self.listed = Some((now, count));
+        count
     }
 }
 
@@ -98,6 +131,18 @@ mod tests {
         assert_eq!(parsed(stat, 100), Some([301, 1200, 26_000_000, 640]));
         assert_eq!(parsed(stat, 1000), Some([30, 120, 26_000_000, 640]));
         assert_eq!(parsed("7 (kcup) S 1", 100), None);
+    }
+
+    #[test]
+    fn where_the_kernel_does_not_tell_it_is_listed_once_a_second() {
+        // A directory of which it never tells.
+        let mut tasks = Descriptors::open("/proc/self/task").unwrap();
+        assert!(tasks.count().unwrap() >= 1);
+        let (when, _) = tasks.listed.unwrap();
+        tasks.listed = Some((when, 1000));
+        assert_eq!(tasks.count(), Ok(1000));
+        tasks.listed = Some((when - AGE, 1000));
+        assert!(tasks.count().unwrap() < 1000);
     }
 
     #[test]
