@@ -1,6 +1,6 @@
 """K-142: what the service manager is told, and when."""
 
-import contextlib
+import itertools
 import os
 import random
 import select
@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from runner.process import until
+from runner.process import listening_port, until
 from runner.reload import GET, become, get, plain, rename_over, serves
 from runner.wire import Connection
 
@@ -152,20 +152,53 @@ def test_a_manager_that_cannot_be_told_is_nothing(serve, name):
     assert server.wait(10) == 0
 
 
-@pytest.mark.spec("K-142")
-def test_a_manager_that_does_not_listen_holds_nothing_up(serve, manager):
-    """Its queue is full before kcup has told it anything."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other, contextlib.suppress(BlockingIOError):
+def fill(manager):
+    """Others have told it so much that its queue takes nothing more: so many messages."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
         other.setblocking(False)
-        while True:
-            other.sendto(b"WATCHDOG=1", manager.socket.getsockname())
-    server = started(serve, manager)
+        for count in itertools.count():
+            try:
+                other.sendto(b"WATCHDOG=1", manager.socket.getsockname())
+            except BlockingIOError:
+                return count
+
+
+def longest_wait(server, seconds=0.7):
+    """How long somebody who connects anew waits at worst. Nobody has to wait for the second that a manager is given."""
+    worst, end = 0, time.monotonic() + seconds
+    while (began := time.monotonic()) < end:
+        assert get(server.address).status == 200
+        worst = max(worst, time.monotonic() - began)
+    return worst
+
+
+@pytest.mark.spec("K-142")
+def test_a_manager_that_does_not_read_holds_nobody_up(serve, manager):
+    """Its queue is full before kcup has told it anything: at the start, during a reload, at the end."""
+    fill(manager)
+    server = started(serve, manager, wait=False)
+    server.address = ("127.0.0.1", until(lambda: listening_port(server.process.pid)))
+    waits = [longest_wait(server)]
+    server.wait_listening()
     new = plain(b"new\n")
     rename_over(server.directory / "hello.txt", new.content)
     server.signal(signal.SIGHUP)
+    waits.append(longest_wait(server))
     until(lambda: serves(server, new))
+    waits.append(longest_wait(server))
+    assert max(waits) < 0.5, waits
     server.signal()
     assert server.wait(10) == 0
+
+
+@pytest.mark.spec("K-142")
+def test_a_manager_that_reads_within_a_second_is_told(serve, manager):
+    before = fill(manager)
+    server = started(serve, manager, wait=False)
+    server.address = ("127.0.0.1", until(lambda: listening_port(server.process.pid)))
+    longest_wait(server, 0.1)
+    assert [manager.told() for _ in range(before + 1)] == [{"WATCHDOG": "1"}] * before + [{"READY": "1"}]
+    server.wait_listening()
 
 
 @pytest.mark.spec("K-142", "K-102")

@@ -45,15 +45,20 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     server.start()?;
     let reload = Reload::new(&options)?;
     admin.map_or(Ok(()), |admin| admin.start(server.view().clone(), reload.counts.clone()))?;
-    manager.ready();
-    stream::offer(&std::io::stdout(), greeting.as_bytes());
+    // A manager that does not read keeps nobody waiting who connects.
+    let beside = async {
+        manager.ready().await;
+        stream::offer(&std::io::stdout(), greeting.as_bytes());
+        reload.run(&server, &manager).await
+    };
     tokio::select! {
+        biased;
+        () = beside => (),
         () = server.run(stop.next()) => (),
-        () = reload.run(&server, &manager) => (),
     }
-    manager.stopping();
+    let drain = async { tokio::join!(manager.stopping(), server.drain()).1 };
     tokio::select! {
-        ending = server.drain() => { ending.log(); Ok(()) }
+        ending = drain => { ending.log(); Ok(()) }
         () = stop.next() => Err("stopped by a second signal before the drain was over".into()),
     }
 }

@@ -5,54 +5,56 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::net::{self, SocketAddr};
 use std::time::Duration;
 
 use rustix::time::{clock_gettime, ClockId};
+use tokio::net::UnixDatagram;
+use tokio::time::timeout;
 
-/// How long a manager that does not read what it is told may hold us up.
+/// How long a manager is given to take what it is told.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Without a manager it tells nobody.
 pub struct Notifier(Option<UnixDatagram>);
 
 impl Notifier {
-    /// Connects to the manager, which the sandbox forbids later.
+    /// Connects to the manager, which the sandbox forbids later. Call it inside a tokio runtime.
     pub fn from_env() -> Notifier {
         let manager = env::var_os("NOTIFY_SOCKET").and_then(|name| address(&name));
         Notifier(manager.and_then(|manager| connect(&manager).ok()))
     }
 
     /// kcup listens, or a reload is over.
-    pub fn ready(&self) {
-        self.tell("READY=1");
+    pub async fn ready(&self) {
+        self.tell("READY=1").await;
     }
 
     /// A reload begins.
-    pub fn reloading(&self) {
+    pub async fn reloading(&self) {
         let now = clock_gettime(ClockId::Monotonic);
         let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
-        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={microseconds}"));
+        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={microseconds}")).await;
     }
 
     /// The drain begins.
-    pub fn stopping(&self) {
-        self.tell("STOPPING=1");
+    pub async fn stopping(&self) {
+        self.tell("STOPPING=1").await;
     }
 
-    fn tell(&self, message: &str) {
+    async fn tell(&self, message: &str) {
         if let Some(socket) = &self.0 {
             // A failure to tell is nothing.
-            let _ = socket.send(message.as_bytes());
+            let _ = timeout(PATIENCE, socket.send(message.as_bytes())).await;
         }
     }
 }
 
 fn connect(manager: &SocketAddr) -> io::Result<UnixDatagram> {
-    let socket = UnixDatagram::unbound()?;
-    socket.set_write_timeout(Some(PATIENCE))?;
+    let socket = net::UnixDatagram::unbound()?;
     socket.connect_addr(manager)?;
-    Ok(socket)
+    socket.set_nonblocking(true)?;
+    UnixDatagram::from_std(socket)
 }
 
 /// A path, or behind an `@` an abstract name.
@@ -68,14 +70,14 @@ fn address(name: &OsStr) -> Option<SocketAddr> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_manager_hears_what_happens_in_its_words() {
+    #[tokio::test]
+    async fn the_manager_hears_what_happens_in_its_words() {
         let name = format!("kcup-notify-{}", std::process::id());
-        let manager = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        let manager = net::UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
         let notifier = Notifier(connect(&address(format!("@{name}").as_ref()).unwrap()).ok());
-        notifier.ready();
-        notifier.reloading();
-        notifier.stopping();
+        notifier.ready().await;
+        notifier.reloading().await;
+        notifier.stopping().await;
         let mut buffer = [0; 100];
         let mut heard = || {
             let length = manager.recv(&mut buffer).unwrap();

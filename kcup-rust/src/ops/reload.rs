@@ -54,12 +54,12 @@ impl Reload {
         loop {
             tokio::select! {
                 _ = self.hangups.recv() => {
-                    manager.reloading();
+                    manager.reloading().await;
                     // Who asks is answered.
                     self.failure = None;
                     let read = self.read(server).await;
                     self.load(read, server).await;
-                    manager.ready();
+                    manager.ready().await;
                 }
                 () = after(pause) => pause = self.poll(server).await,
             }
