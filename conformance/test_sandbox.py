@@ -13,7 +13,14 @@ from pathlib import Path
 import pytest
 
 from runner.access_log import next_lines
-from runner.kernel import FirstLandlock, landlock_version, without_either, without_landlock, without_seccomp
+from runner.kernel import (
+    FirstLandlock,
+    landlock_version,
+    without_capset,
+    without_either,
+    without_landlock,
+    without_seccomp,
+)
 from runner.metrics import ask, reloads, scrape
 from runner.process import until, write_fifo
 from runner.reload import GET, STAYS, become, get, plain, reload, rename_over, serves, warned
@@ -217,6 +224,21 @@ def test_what_only_a_capability_let_it_read_is_not_read_again(serve):
     server.signal(signal.SIGHUP)
     assert warned(server, 1) == [DENIED]
     assert get(server.address).body == b"Hello\n"
+
+
+@with_landlock
+@pytest.mark.spec("K-130")
+def test_a_service_manager_may_forbid_to_drop_what_is_not_there(serve, as_nobody):
+    server = serve("--sandbox", "required", preexec_fn=without_capset, **as_nobody)
+    assert get(server.address).body == b"Hello\n"
+
+
+@with_landlock
+@as_root
+@pytest.mark.spec("K-131")
+def test_capabilities_that_stay_are_missing(serve):
+    server = serve("--sandbox", "required", "--log-level", "error", wait=False, preexec_fn=without_capset)
+    assert (server.wait(), server.stderr()) == (1, f"kcup: {CANNOT}capset\n")
 
 
 # For preexec_fn: makes the kernel one that lacks this.

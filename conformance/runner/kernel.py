@@ -1,4 +1,4 @@
-"""Landlock: which version this kernel knows; and, for preexec_fn, a kernel without it, with its first version, or without seccomp."""
+"""Landlock: which version this kernel knows; and, for preexec_fn, kernels without a part of the sandbox."""
 
 import ctypes
 import errno
@@ -10,6 +10,7 @@ import threading
 
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
 SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}.get(os.uname().machine)
+SYS_CAPSET = {"x86_64": 126, "aarch64": 91}.get(os.uname().machine)
 SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER = 1, 8
 RET_ALLOW, RET_ERRNO, RET_USER_NOTIF = 0x7FFF0000, 0x00050000, 0x7FC00000
 LOAD_NUMBER, IS, IS_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
@@ -64,6 +65,10 @@ def without_landlock(reason=errno.ENOSYS):
 
 def without_seccomp():
     without(SYS_SECCOMP, SYS_SECCOMP, errno.ENOSYS)
+
+
+def without_capset():
+    without(SYS_CAPSET, SYS_CAPSET, errno.EPERM)
 
 
 def without_either():

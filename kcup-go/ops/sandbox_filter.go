@@ -17,7 +17,7 @@ import (
 type where struct{ argument, mask, value uint32 }
 
 type part struct {
-	call uint32
+	call  uint32
 	where where
 }
 

@@ -30,8 +30,8 @@ func TestWhatIsLeftIsWhatTheVectorsSay(t *testing.T) {
 		if number == nil {
 			continue
 		}
-		want[*number] = want[*number]
 		if row.Argument == nil {
+			want[*number] = nil
 			continue
 		}
 		value := uint32(os.Getpid())
