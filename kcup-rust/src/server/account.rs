@@ -30,6 +30,17 @@ impl Default for Claim {
     }
 }
 
+impl Claim {
+    /// How much is sent at once. A buffer that takes two of them lets the peer acknowledge the first without delay, also where
+    /// a packet may be larger than the buffer, as over the loopback interface.
+    pub fn piece(&self) -> usize {
+        match self.buffer {
+            LEAST_BUFFER => LEAST_BUFFER as usize / 2,
+            _ => usize::MAX,
+        }
+    }
+}
+
 /// One worker's account.
 #[derive(Debug)]
 pub struct Account {

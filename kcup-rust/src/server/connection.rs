@@ -53,6 +53,8 @@ pub struct Tools<'a> {
     /// What the worker calls the connection.
     pub key: usize,
     pub draining: bool,
+    /// Whether each response is the last.
+    pub last: bool,
     pub now: Tick,
     /// Responses that the connection may have yet in this turn.
     pub turn: usize,
@@ -150,7 +152,8 @@ impl Connection {
         let Some(outgoing) = &mut self.outgoing else {
             return Written::All;
         };
-        let written = outgoing.resume(&mut self.socket, tools.now, &tools.counters.bytes);
+        let written =
+            outgoing.resume(&mut self.socket, (tools.now, self.claim.piece()), &tools.counters.bytes);
         if written == Written::All {
             self.outgoing = None;
         }
@@ -230,7 +233,8 @@ impl Connection {
                     let head = &input[at + facts.skip..at + facts.length];
                     at += facts.length;
                     // While draining the last of what was sent closes the connection, and not one before it (K-18).
-                    let last = tools.draining && at == input.len() && sys::readable(&self.socket) == 0;
+                    let empty = || at == input.len() && sys::readable(&self.socket) == 0;
+                    let last = tools.last || tools.draining && empty();
                     let keep_alive = facts.keep_alive && !facts.body && !last;
                     (tools.codec.answer(head, keep_alive), Some(head))
                 }
@@ -245,7 +249,13 @@ impl Connection {
             let length = answer.head.len() + answer.body.bytes.len();
             self.make_way(length, tools.account);
             let taken = &tools.counters.bytes;
-            let written = Outgoing::start(&answer, &mut self.socket, tools.now, taken, &mut self.outgoing);
+            let written = Outgoing::start(
+                &answer,
+                &mut self.socket,
+                (tools.now, self.claim.piece()),
+                taken,
+                &mut self.outgoing,
+            );
             self.wrote(length, tools.account);
             guard = Guard::default();
             tools.turn -= 1;

@@ -62,12 +62,12 @@ impl Outgoing {
     pub fn start(
         answer: &Answer,
         socket: &mut TcpStream,
-        now: Tick,
+        (now, piece): (Tick, usize),
         counter: &Counter,
         rest: &mut Option<Box<Outgoing>>,
     ) -> Written {
         let Answer { head, body, content, .. } = *answer;
-        let Ok(written) = write(socket, head, body, counter) else {
+        let Ok(written) = write(socket, head, body, piece, counter) else {
             return Written::Broken;
         };
         let done = Written::of(written, head, body.bytes);
@@ -87,9 +87,14 @@ impl Outgoing {
     }
 
     /// Goes on: where the socket does not take all, an event says when it has room again.
-    pub fn resume(&mut self, socket: &mut TcpStream, now: Tick, counter: &Counter) -> Written {
+    pub fn resume(
+        &mut self,
+        socket: &mut TcpStream,
+        (now, piece): (Tick, usize),
+        counter: &Counter,
+    ) -> Written {
         let body = Body { bytes: &self.body, of: self.of.as_ref() };
-        let Ok(written) = write(socket, &self.head, body, counter) else {
+        let Ok(written) = write(socket, &self.head, body, piece, counter) else {
             return Written::Broken;
         };
         let done = Written::of(written, &self.head, &self.body);
@@ -123,8 +128,9 @@ impl Outgoing {
     }
 }
 
-/// How many bytes the socket took, of the body no more than a turn's; none when it is full.
-fn write(socket: &TcpStream, head: &[u8], body: Body, counter: &Counter) -> Result<usize, ()> {
+/// How many bytes the socket took, of the body no more than a turn's, and `piece` by piece; none when
+/// it is full.
+fn write(socket: &TcpStream, head: &[u8], body: Body, piece: usize, counter: &Counter) -> Result<usize, ()> {
     let file =
         body.of.filter(|_| body.bytes.len() >= SENDFILE_FROM).and_then(|shared| shared.offset(body.bytes));
     let part = body.bytes.len().min(TURN);
@@ -139,7 +145,7 @@ fn write(socket: &TcpStream, head: &[u8], body: Body, counter: &Counter) -> Resu
     let all = head.len() + part;
     // A signal cuts sendfile(2) short while the socket has room, of which no event would tell: only a full socket ends this.
     while (head.len()..all).contains(&sent) {
-        match taken(counter, || sendfile(socket, file, Some(&mut offset), all - sent))? {
+        match taken(counter, || sendfile(socket, file, Some(&mut offset), piece.min(all - sent)))? {
             0 => break,
             more => sent += more,
         }

@@ -96,6 +96,8 @@ pub struct Worker {
     /// Where the account was last settled.
     settled: usize,
     draining: bool,
+    /// Up to when a drain lets a pipeline go on.
+    graced_until: Option<Tick>,
     /// Whether the acceptor has nothing more to tell.
     last_mail: bool,
 }
@@ -137,6 +139,7 @@ impl Worker {
             account: Account::new(0),
             settled: 0,
             draining: false,
+            graced_until: None,
             last_mail: false,
         }
     }
@@ -225,6 +228,7 @@ impl Worker {
             lines: self.lines.as_mut(),
             key,
             draining: self.draining,
+            last: self.graced_until.is_some_and(|end| self.clock.tick() > end),
             now: self.clock.tick(),
             turn: TURN,
         };

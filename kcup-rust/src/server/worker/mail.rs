@@ -108,6 +108,7 @@ impl Worker {
         self.draining = true;
         self.phases.limit(Phase::Idle, GRACE);
         let now = self.clock.tick();
+        self.graced_until = Some(now + GRACE);
         let keys: Vec<usize> = self.phases.queue(Phase::Idle).collect();
         for key in keys {
             self.phases.enter(key, Phase::Idle, now);
