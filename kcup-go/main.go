@@ -36,6 +36,9 @@ func serve(cfg *config.Config) (status int, err error) {
 	signals, stdout, stderr := ops.Signals(), ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
 	defer func() { stdout.Settle(); stderr.Settle() }()
 	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg.AccessLog)
+	if err := server.MayHaveThreads(cfg); err != nil {
+		return 0, err
+	}
 	hasRoom, done := server.HasRoom(cfg)
 	loaded, err := content.Await(cfg, hasRoom, signals, log)
 	done()

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"math"
 	"syscall"
 	"time"
 
@@ -11,48 +10,17 @@ import (
 	"kcup/server/guard"
 )
 
-// leastRate is how many bytes a second the peer of a pending response accepts at least (K-82).
-const leastRate = 256
-
 // sendfileFrom is how long a body is that is sent from its file, which saves copying it into the socket at the price of
 // a second system call for the head. See docs/adr/0006 for what was measured.
 const sendfileFrom = 32 << 10
 
 // outgoing is the rest of an answer that the socket did not take at once. Its body borrows the content's bytes.
 type outgoing struct {
-	head     []byte
-	body     []byte
-	of       *content.Content // which it holds
-	end      reason           // after it, or that the connection stays
-	sent     int              // bytes of it that the kernel took
-	accepted int              // and the peer, when last looked at; unknown before the first look
-	counted  int              // accepted, when its window began
-	began    uint32           // tick
-	moved    uint32           // tick in which the peer is last known to have accepted something
-	window   uint32           // tick since which its least rate is held against it (K-82)
-}
-
-const unknown = math.MinInt / 2
-
-// look takes in how many bytes the peer has not acknowledged.
-func (out *outgoing) look(unsent int, now uint32) {
-	if accepted := out.sent - unsent; accepted > out.accepted {
-		out.accepted, out.moved = accepted, now
-	}
-}
-
-// rate is how many bytes a second the peer has accepted.
-func (out *outgoing) rate(now uint32) uint32 {
-	return uint32(min(max(out.accepted, 0)*int(ticks(time.Second))/int(now-out.began+1), nobody-1))
-}
-
-// isTooSlow says that the peer has accepted less than the least in all of limit ticks. With the least accepted the
-// time begins anew.
-func (out *outgoing) isTooSlow(least int, limit, now uint32) bool {
-	if out.accepted-out.counted >= least {
-		out.counted, out.window = out.accepted, now
-	}
-	return now-out.window > limit
+	head []byte
+	body []byte
+	of   *content.Content // which it holds
+	end  reason           // after it, or that the connection stays
+	progress
 }
 
 // spare keeps what blocked connections needed for the next ones, within bounds: an attack should not set the
@@ -158,7 +126,7 @@ func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (
 		w.close(slot, peerGone)
 	case n < len(w.out)+len(body):
 		out := w.spare.takeOutgoing()
-		out.end, out.sent, out.accepted, out.counted, out.began = end, n, unknown, unknown, w.now
+		out.end, out.progress = end, progress{sent: n, accepted: unknown, counted: unknown, began: w.now}
 		if n < len(w.out) {
 			out.head, n = append(out.head[:0], w.out[n:]...), len(w.out)
 		}
