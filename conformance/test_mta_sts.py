@@ -169,7 +169,9 @@ MIB = 1 << 20
 def test_a_wrong_file_costs_a_policy_server_nothing(serve, line):
     """It is a few hundred policies long, and takes the memory of a few."""
     with memory_group(32 * MIB) as group:
-        server = serve("--preset=mta-sts", "--log-format=json", content=POLICY, preexec_fn=group.enter)
+        server = serve(
+            "--preset=mta-sts", "--log-format=json", "--max-connections=9", content=POLICY, preexec_fn=group.enter
+        )
         begun, used = len(server.events("warn")), group.used()
         path = server.directory / "hello.txt"
         rename_over(path, line * (8 * MIB // len(line)))
