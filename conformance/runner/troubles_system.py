@@ -1,23 +1,14 @@
 """More faults for soak.py, which makes TROUBLES whole: signals that end it, short memory, a clock that steps."""
 
-import email.utils
-import os
-import shutil
-import tempfile
-import time
-from pathlib import Path
-
-import pytest
-
 from .cgroup import memory_group
 from .process import until
-from .reload import GET, get, rename_over
+from .reload import GET, get
+from .stepped_clock import SteppedClock
 from .troubles import TROUBLES, trouble
 from .twin import START_LIMIT, read_line
 from .wire import Connection
 
 __all__ = ["TROUBLES"]
-DAY = 86400
 MIB = 1 << 20
 SECOND_SIGNAL = "kcup: stopped by a second signal before the drain was over"
 
@@ -97,33 +88,12 @@ def crowd(run, server):
 
 @trouble("the clock steps a day forth and back")
 def _(run):
-    """Of a static program: an emulator makes its system calls through the C library, and libfaketime stands there."""
-    emulator = shutil.which(f"qemu-{os.uname().machine}")
-    library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-    if not (emulator and library):
-        pytest.skip("nothing here steps the clock for one process (apt-get install qemu-user libfaketime)")
-    with tempfile.TemporaryDirectory() as directory:
-        stamp = Path(directory) / "clock"
-        stamp.write_text("+0")
-        env = {"LD_PRELOAD": str(library), "FAKETIME_TIMESTAMP_FILE": str(stamp)}
-        env |= {"FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-        server = run.start(prefix=(emulator,), env=env)
+    with SteppedClock() as clock:
+        server = run.start(**clock.options)
         with run.asking(server):
             for days in (1, 0, -1, 0):
-                rename_over(stamp, f"{days:+}d".encode())
-                modified, date = date_after(server, time.time() + days * DAY)
+                modified, date = clock.follow(server, days)
                 run.promise(modified <= date, "last-modified is later than date")
                 run.last(0.25)
         run.ends_well(server)
     return "date followed each time, last-modified was never later"
-
-
-def date_after(server, moment):
-    """The dates of an answer, as soon as its date is this moment or a little later."""
-    return until(lambda: 0 <= (found := dates(server))[1] + 1 - moment <= 20 and found)
-
-
-def dates(server):
-    """The fields last-modified and date, in seconds."""
-    answer = get(server.address)
-    return [email.utils.parsedate_to_datetime(answer.one(name)).timestamp() for name in ("last-modified", "date")]
