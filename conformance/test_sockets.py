@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from runner.cases import HOME
+from runner.peers import is_open
 from runner.process import until
 from runner.reload import GET, get
 from runner.wire import Connection
-from test_connections import is_open
 
 CANNOT_TAKE = "kcup: cannot take the socket that was passed: "
 NO_LISTENER = CANNOT_TAKE + "it is not a listening stream socket\n"
