@@ -78,12 +78,12 @@ def test_when_descriptors_become_short_silent_ones_make_room(serve):
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(asked(server.address)) for _ in range(20)]
         pid = server.process.pid
-        few = len(descriptors(pid)) + 2
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (few, few))
+        few, (_, hard) = len(descriptors(pid)) + 2, resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (few, hard))
         for _ in range(10):
             stack.enter_context(served_within(server.address, SOON))
         assert any(is_open(connection) for connection in held), "more made room than had to"
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (few + 50, few + 50))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (few + 50, hard))
         until(lambda: 1 <= scrape(server)[closed("evicted")] <= 12)
     assert get(server.address).status == 200
 
