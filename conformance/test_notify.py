@@ -1,5 +1,6 @@
 """K-142: what the service manager is told, and when."""
 
+import contextlib
 import itertools
 import os
 import random
@@ -11,7 +12,7 @@ import time
 
 import pytest
 
-from runner.process import listening_port, until
+from runner.process import until
 from runner.reload import GET, become, get, plain, rename_over, serves
 from runner.wire import Connection
 
@@ -163,6 +164,20 @@ def fill(manager):
                 return count
 
 
+def before_its_line(serve, manager):
+    """A server as soon as it listens; at a path, which is known beforehand."""
+    server = started(serve, manager, "--host", "unix:socket", wait=False)
+    server.address = str(server.directory / "socket")
+
+    def listens():
+        with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+            Connection(server.address).socket.close()
+            return True
+
+    until(listens)
+    return server
+
+
 def longest_wait(server, seconds=0.7):
     """How long somebody who connects anew waits at worst. Nobody has to wait for the second that a manager is given."""
     worst, end = 0, time.monotonic() + seconds
@@ -176,8 +191,7 @@ def longest_wait(server, seconds=0.7):
 def test_a_manager_that_does_not_read_holds_nobody_up(serve, manager):
     """Its queue is full before kcup has told it anything: at the start, during a reload, at the end."""
     fill(manager)
-    server = started(serve, manager, wait=False)
-    server.address = ("127.0.0.1", until(lambda: listening_port(server.process.pid)))
+    server = before_its_line(serve, manager)
     waits = [longest_wait(server)]
     server.wait_listening()
     new = plain(b"new\n")
@@ -193,12 +207,17 @@ def test_a_manager_that_does_not_read_holds_nobody_up(serve, manager):
 
 @pytest.mark.spec("K-142")
 def test_a_manager_that_reads_within_a_second_is_told(serve, manager):
-    before = fill(manager)
-    server = started(serve, manager, wait=False)
-    server.address = ("127.0.0.1", until(lambda: listening_port(server.process.pid)))
-    longest_wait(server, 0.1)
-    assert [manager.told() for _ in range(before + 1)] == [{"WATCHDOG": "1"}] * before + [{"READY": "1"}]
-    server.wait_listening()
+    """Where the second was over before we came to read, it is tried again."""
+    for _ in range(5):
+        before = fill(manager)
+        server = before_its_line(serve, manager)
+        longest_wait(server, 0.05)
+        assert [manager.told() for _ in range(before)] == [{"WATCHDOG": "1"}] * before
+        server.wait_listening()
+        if manager.has_told():
+            break
+        server.stop()
+    assert manager.told(0) == {"READY": "1"}
 
 
 @pytest.mark.spec("K-142", "K-102")
