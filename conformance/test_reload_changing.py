@@ -13,7 +13,7 @@ import pytest
 
 from runner.cgroup import memory_group
 from runner.metrics import reloads, scrape
-from runner.process import descriptors, until
+from runner.process import closings, descriptors, until
 from runner.reload import GET, STAYS, get, plain, reload, rename_over, warned
 from runner.twin import Server, read_line
 from runner.wire import Connection
@@ -99,6 +99,25 @@ def test_a_file_that_no_longer_changes_is_read_from_its_beginning(twin, large):
         server.wait_listening()
         body = get(server.address).body
         assert (len(body), body[:5], body[-4:]) == (SIZE, b"first", b"last")
+
+
+@pytest.mark.spec("K-103")
+def test_a_file_that_is_empty_while_it_is_written_is_read_again(twin, tmp_path):
+    """It is written when the first reading is over; now and then that was too short for a change to fall into it."""
+    assert any(served_once_written(twin, tmp_path / str(attempt)) for attempt in range(20))
+
+
+def served_once_written(twin, path):
+    path.touch()
+    with closings(path) as is_closed, started(twin, path, wait=False) as server:
+        with changing(path, touch):
+            until(is_closed)
+        path.write_bytes(b"written")
+        server.line = read_line(server.process.stdout, PATIENCE)
+        if not server.line:
+            return False
+        server.wait_listening()
+        return get(server.address).body == b"written"
 
 
 def write_at(path, position, data):

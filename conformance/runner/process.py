@@ -3,12 +3,16 @@
 import contextlib
 import fcntl
 import os
+import select
 import signal
 import struct
 import termios
 import time
 from pathlib import Path
 
+from .kernel import call, libc
+
+IN_CLOSE_NOWRITE = 0x10
 LISTEN = "0A"
 
 
@@ -30,6 +34,14 @@ def write_fifo(path, data):
 
     with open(until(opened), "wb") as fifo:
         fifo.write(data)
+
+
+@contextlib.contextmanager
+def closings(path):
+    """A condition: since this began somebody who had only read the file has closed it. inotify(7)."""
+    with open(call(libc.inotify_init1, os.O_NONBLOCK), "rb", buffering=0) as watch:
+        call(libc.inotify_add_watch, watch.fileno(), os.fsencode(path), IN_CLOSE_NOWRITE)
+        yield lambda: select.select([watch], [], [], 0)[0]
 
 
 def descriptors(pid):
