@@ -1,6 +1,7 @@
 """K-103 to K-105: a file that changes while it is read, content for which there is no memory, and what was before."""
 
 import contextlib
+import mmap
 import os
 import signal
 import subprocess
@@ -118,6 +119,23 @@ def served_once_written(twin, path):
             return False
         server.wait_listening()
         return get(server.address).body == b"written"
+
+
+@pytest.mark.spec("K-103")
+def test_what_a_long_write_has_not_finished_is_not_served(twin, large):
+    """While one write(2) goes on the bytes become others, and neither the size nor a time tells of it. So it is with
+    memory that is written to again; the time set here stays fresh."""
+    with open(large, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        for step in range(1, 4):
+            memory[-1] = 0
+            tomorrow = time.time() + 86400
+            os.utime(large, (tomorrow, tomorrow))
+            with started(twin, large, wait=False) as server:
+                until(lambda: str(large) in descriptors(server.process.pid).values())
+                memory[0] = memory[-1] = step
+                server.wait_listening()
+                body = get(server.address).body
+                assert body[0] == body[-1]
 
 
 def write_at(path, position, data):

@@ -3,9 +3,11 @@
 package content
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"math"
@@ -35,6 +37,9 @@ const (
 	rereadPause = 100 * time.Millisecond
 )
 
+// freshTime is how long ago a write must have begun to be taken for over: it sets the file's time then, and only then.
+const freshTime = 2 * time.Second
+
 // readSize is how many bytes are read at once.
 const readSize = 64 << 10
 
@@ -60,19 +65,26 @@ func readOnce[T interface{ Release() }](name string, read func(io.Reader, fs.Fil
 		return got, false, err
 	}
 	defer file.Close()
-	from := &io.LimitedReader{R: file, N: math.MaxInt64}
+	end := int64(math.MaxInt64)
 	if before.Size() > 0 { // files in /proc say 0 and have more
-		from.N = before.Size() + 1
+		end = before.Size() + 1
 	}
-	if got, err = read(from, before); err != nil && err != errEmpty {
+	from, seen, fresh := &io.LimitedReader{R: file, N: end}, sha256.New(), isFresh(before)
+	if fresh {
+		got, err = read(io.TeeReader(from, seen), before)
+	} else {
+		got, err = read(from, before)
+	}
+	if err != nil && err != errEmpty {
 		return got, false, err
 	}
+	steady = !fresh || isStill(file, end-from.N, seen)
 	after, err2 := file.Stat()
 	if err2 != nil {
 		got.Release()
 		return got, false, err2
 	}
-	if steady = isSame(before, after) && from.N > 0; !steady {
+	if steady = steady && isSame(before, after) && from.N > 0; !steady {
 		err = nil
 	}
 	return got, steady, err
@@ -109,6 +121,17 @@ func isRegular(info fs.FileInfo) error {
 		return errNotRegular
 	}
 	return nil
+}
+
+// isFresh says whether a write may be under way that shows in nothing but the bytes. A file that says it has none is the
+// kernel's.
+func isFresh(info fs.FileInfo) bool { return info.Size() > 0 && time.Since(info.ModTime()) < freshTime }
+
+// isStill says whether the first length bytes are those of hash.
+func isStill(file io.ReaderAt, length int64, hash hash.Hash) bool {
+	now := sha256.New()
+	_, err := io.Copy(now, io.NewSectionReader(file, 0, length))
+	return err == nil && bytes.Equal(now.Sum(nil), hash.Sum(nil))
 }
 
 // isSame compares what a write changes.

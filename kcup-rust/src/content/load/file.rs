@@ -1,7 +1,7 @@
 //! Reading one file, or a stream; a part of load.rs.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read, Take, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
@@ -22,11 +22,13 @@ pub const BUFFER: usize = 64 << 10;
 /// A file that changes while it is read is read again so often, and so much later (K-103).
 const REREADS: usize = 10;
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long ago a write must have begun to be taken for over: it sets the file's time then, and only then.
+const FRESH: Duration = Duration::from_secs(2);
 
 /// Reads a regular file, whose size `read` is told, until it has not changed meanwhile. The time is that of its modification.
 pub fn steady<T>(
     path: &Path,
-    read: impl Fn(&mut Take<File>, u64) -> Result<T, String>,
+    read: impl Fn(&mut dyn Read, u64) -> Result<T, String>,
 ) -> Result<(T, SystemTime), String> {
     for attempt in 0..=REREADS {
         if attempt > 0 {
@@ -39,9 +41,15 @@ pub fn steady<T>(
         // Beyond the end that it had, a file that grows could lead on for ever. One of /proc says 0.
         let end = if before.len() > 0 { before.len() + 1 } else { u64::MAX };
         let mut file = file.take(end);
-        let got = read(&mut file, before.len())?;
+        let (got, same) = if is_fresh(&before) {
+            let mut from = Hashing { from: &mut file, hash: Sha256::new() };
+            let (got, hash) = (read(&mut from, before.len())?, from.hash);
+            (got, is_still(file.get_ref(), end - file.limit(), hash).map_err(|error| worded(&error))?)
+        } else {
+            (read(&mut file, before.len())?, true)
+        };
         let after = judged(file.get_ref().metadata())?;
-        if file.limit() > 0 && written(&before) == written(&after) {
+        if same && file.limit() > 0 && written(&before) == written(&after) {
             return Ok((got, after.modified().map_err(|error| worded(&error))?));
         }
     }
@@ -58,6 +66,33 @@ fn judged(metadata: io::Result<Metadata>) -> Result<Metadata, String> {
         Ok(metadata) if metadata.is_dir() => Err(worded(&Errno::ISDIR.into())),
         Ok(metadata) if !metadata.is_file() => Err("it is not a regular file".into()),
         metadata => metadata.map_err(|error| worded(&error)),
+    }
+}
+
+/// Whether a write may be under way that shows in nothing but the bytes. A file that says it has none is the kernel's.
+fn is_fresh(metadata: &Metadata) -> bool {
+    let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
+    metadata.len() > 0 && age.is_none_or(|age| age < FRESH)
+}
+
+/// Whether the first `length` bytes are those of `hash`.
+fn is_still(mut file: &File, length: u64, hash: Sha256) -> io::Result<bool> {
+    file.rewind()?;
+    let mut now = Sha256::new();
+    io::copy(&mut file.take(length), &mut now)?;
+    Ok(now.finalize() == hash.finalize())
+}
+
+struct Hashing<R> {
+    from: R,
+    hash: Sha256,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.from.read(buffer)?;
+        self.hash.update(&buffer[..length]);
+        Ok(length)
     }
 }
 
