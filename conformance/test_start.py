@@ -57,6 +57,16 @@ def test_standard_input_may_come_in_parts_and_with_any_bytes(twin):
 
 
 @pytest.mark.spec("K-11")
+@pytest.mark.spec("K-10", "K-11")
+def test_standard_input_begins_where_it_stands(serve, tmp_path):
+    """The beginning of the file is another's, and does not count: as in a shell's `{ read line; kcup; } <file`."""
+    (tmp_path / "file").write_bytes(b"read before\nleft")
+    with open(tmp_path / "file", "rb", buffering=0) as file:
+        file.seek(len("read before\n"))
+        server = serve("--max-content-bytes", "4", content=None, preexec_fn=lambda: os.dup2(file.fileno(), 0))
+    assert get(server.address).body == b"left"
+
+
 def test_a_content_as_large_as_allowed_is_served(serve):
     assert get(serve("--max-content-bytes", "5", content=b"12345").address).body == b"12345"
 

@@ -146,8 +146,8 @@ func readStream(file *os.File, cfg *config.Config, enough int64, room Room) (Sou
 		return Source{}, err
 	}
 	size := int64(0)
-	if info.Mode().IsRegular() {
-		size = info.Size()
+	if position, err := file.Seek(0, io.SeekCurrent); err == nil && info.Mode().IsRegular() {
+		size = max(info.Size()-position, 0) // its beginning may have been read by somebody else
 	}
 	return readAll(file, size, cfg, enough, room)
 }

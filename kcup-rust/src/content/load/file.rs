@@ -103,9 +103,13 @@ fn written(metadata: &Metadata) -> [i64; 5] {
 }
 
 /// Reads what is no regular file, or was opened by somebody else.
-pub fn stream(from: &File, options: &Options, enough: u64, room: Room) -> Result<(Shared, bool), String> {
+pub fn stream(mut from: &File, options: &Options, enough: u64, room: Room) -> Result<(Shared, bool), String> {
     let metadata = from.metadata().map_err(|error| worded(&error))?;
-    let size = if metadata.is_file() { metadata.len() } else { 0 };
+    // Its beginning may have been read by somebody else.
+    let size = match from.stream_position() {
+        Ok(position) if metadata.is_file() => metadata.len().saturating_sub(position),
+        _ => 0,
+    };
     let started = Instant::now();
     read_all(from, size, options, enough, room, || wait(from, started, options.stdin_read_timeout))
 }
