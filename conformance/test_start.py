@@ -15,6 +15,7 @@ from runner.twin import LISTENING, Server
 from runner.wire import Connection
 
 HOSTS = [("127.0.0.2", "127.0.0.2"), ("::1", "[::1]"), ("::", "[::]"), ("0.0.0.0", "0.0.0.0")]
+KERNEL_LOG = "/proc/kmsg"
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
@@ -56,7 +57,6 @@ def test_standard_input_may_come_in_parts_and_with_any_bytes(twin):
         assert get(server.address).body == content
 
 
-@pytest.mark.spec("K-11")
 @pytest.mark.spec("K-10", "K-11")
 def test_standard_input_begins_where_it_stands(serve, tmp_path):
     """The beginning of the file is another's, and does not count: as in a shell's `{ read line; kcup; } <file`."""
@@ -67,6 +67,7 @@ def test_standard_input_begins_where_it_stands(serve, tmp_path):
     assert get(server.address).body == b"left"
 
 
+@pytest.mark.spec("K-11")
 def test_a_content_as_large_as_allowed_is_served(serve):
     assert get(serve("--max-content-bytes", "5", content=b"12345").address).body == b"12345"
 
@@ -77,6 +78,15 @@ def test_nothing_listens_when_there_is_no_content(twin):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = twin.run(["--file", "not-there", "--port", str(taken.getsockname()[1])])
     assert result.stderr.decode() == 'kcup: cannot read content from "not-there": no such file\n'
+
+
+@pytest.mark.spec("K-11")
+@pytest.mark.skipif(not os.access(KERNEL_LOG, os.R_OK), reason="the kernel's log takes root")
+def test_a_file_that_makes_its_reader_wait_is_no_regular_one(twin):
+    """Its end never comes, and it says that it is one."""
+    result = twin.run(["--file", KERNEL_LOG])
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr.decode() == f'kcup: cannot read content from "{KERNEL_LOG}": it is not a regular file\n'
 
 
 @pytest.mark.spec("K-13")

@@ -193,6 +193,8 @@ func reason(err error) error {
 		return errDirectory
 	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
 		return errNoMemory
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errNotRegular
 	case errors.As(err, &number):
 		return number
 	}

@@ -37,6 +37,10 @@ const (
 	rereadPause = 100 * time.Millisecond
 )
 
+// regularPatience is how long what says that it is a regular file may keep a reader waiting: /proc/kmsg does, and its end
+// never comes.
+const regularPatience = time.Second
+
 // freshTime is how long ago a write must have begun to be taken for over: it sets the file's time then, and only then.
 const freshTime = 2 * time.Second
 
@@ -104,6 +108,7 @@ func openRegular(name string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	_ = file.SetReadDeadline(time.Now().Add(regularPatience)) // most files have none
 	if info, err = file.Stat(); err == nil {
 		err = isRegular(info)
 	}

@@ -1,7 +1,7 @@
 //! Reading one file, or a stream; a part of load.rs.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::io::{self, ErrorKind, Read, Seek, Take, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
@@ -22,13 +22,15 @@ pub const BUFFER: usize = 64 << 10;
 /// A file that changes while it is read is read again so often, and so much later (K-103).
 const REREADS: usize = 10;
 const PAUSE: Duration = Duration::from_millis(100);
+const NOT_REGULAR: &str = "it is not a regular file";
+
 /// How long ago a write must have begun to be taken for over: it sets the file's time then, and only then.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// Reads a regular file, whose size `read` is told, until it has not changed meanwhile. The time is that of its modification.
 pub fn steady<T>(
     path: &Path,
-    read: impl Fn(&mut dyn Read, u64) -> Result<T, String>,
+    read: impl Fn(&mut Regular, u64) -> Result<T, String>,
 ) -> Result<(T, SystemTime), String> {
     for attempt in 0..=REREADS {
         if attempt > 0 {
@@ -40,16 +42,11 @@ pub fn steady<T>(
         let before = judged(file.metadata())?;
         // Beyond the end that it had, a file that grows could lead on for ever. One of /proc says 0.
         let end = if before.len() > 0 { before.len() + 1 } else { u64::MAX };
-        let mut file = file.take(end);
-        let (got, same) = if is_fresh(&before) {
-            let mut from = Hashing { from: &mut file, hash: Sha256::new() };
-            let (got, hash) = (read(&mut from, before.len())?, from.hash);
-            (got, is_still(file.get_ref(), end - file.limit(), hash).map_err(|error| worded(&error))?)
-        } else {
-            (read(&mut file, before.len())?, true)
-        };
-        let after = judged(file.get_ref().metadata())?;
-        if same && file.limit() > 0 && written(&before) == written(&after) {
+        let mut file = Regular { from: file.take(end), seen: is_fresh(&before).then(Sha256::new) };
+        let got = read(&mut file, before.len())?;
+        let is_still = file.is_still(end).map_err(|error| worded(&error))?;
+        let after = judged(file.from.get_ref().metadata())?;
+        if is_still && file.from.limit() > 0 && written(&before) == written(&after) {
             return Ok((got, after.modified().map_err(|error| worded(&error))?));
         }
     }
@@ -64,7 +61,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 fn judged(metadata: io::Result<Metadata>) -> Result<Metadata, String> {
     match metadata {
         Ok(metadata) if metadata.is_dir() => Err(worded(&Errno::ISDIR.into())),
-        Ok(metadata) if !metadata.is_file() => Err("it is not a regular file".into()),
+        Ok(metadata) if !metadata.is_file() => Err(NOT_REGULAR.into()),
         metadata => metadata.map_err(|error| worded(&error)),
     }
 }
@@ -75,23 +72,37 @@ fn is_fresh(metadata: &Metadata) -> bool {
     metadata.len() > 0 && age.is_none_or(|age| age < FRESH)
 }
 
-/// Whether the first `length` bytes are those of `hash`.
-fn is_still(mut file: &File, length: u64, hash: Sha256) -> io::Result<bool> {
-    file.rewind()?;
-    let mut now = Sha256::new();
-    io::copy(&mut file.take(length), &mut now)?;
-    Ok(now.finalize() == hash.finalize())
+/// A regular file that is being read.
+pub struct Regular {
+    from: Take<File>,
+    /// The hash of what was read, where a second look is due.
+    seen: Option<Sha256>,
 }
 
-struct Hashing<R> {
-    from: R,
-    hash: Sha256,
+impl Regular {
+    /// Looks again, if that is due, at what was read since there was this much to read.
+    fn is_still(&mut self, end: u64) -> io::Result<bool> {
+        let Some(seen) = self.seen.take() else {
+            return Ok(true);
+        };
+        let mut file = self.from.get_ref();
+        file.rewind()?;
+        let mut now = Sha256::new();
+        io::copy(&mut file.take(end - self.from.limit()), &mut now)?;
+        Ok(now.finalize() == seen.finalize())
+    }
 }
 
-impl<R: Read> Read for Hashing<R> {
+impl Read for Regular {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self.from.read(buffer)?;
-        self.hash.update(&buffer[..length]);
+        let length = self.from.read(buffer).map_err(|error| match error.kind() {
+            // /proc/kmsg: whatever it says, its end never comes.
+            ErrorKind::WouldBlock => io::Error::other(NOT_REGULAR),
+            _ => error,
+        })?;
+        if let Some(seen) = &mut self.seen {
+            seen.update(&buffer[..length]);
+        }
         Ok(length)
     }
 }
