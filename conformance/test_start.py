@@ -1,5 +1,6 @@
 """K-10 to K-17: content, and the address it is served at."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -10,11 +11,13 @@ import pytest
 
 from runner.cases import HttpCase, option_set
 from runner.exchange import perform
-from runner.process import listening_port, unread, until
+from runner.process import descriptors, listening_port, unread, until
 from runner.twin import LISTENING, Server
 from runner.wire import Connection
 
 HOSTS = [("127.0.0.2", "127.0.0.2"), ("::1", "[::1]"), ("::", "[::]"), ("0.0.0.0", "0.0.0.0")]
+CHANGES = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+F_SEAL_EXEC = 0x20
 KERNEL_LOG = "/proc/kmsg"
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -35,6 +38,24 @@ def test_content_is_served_from_memory(serve):
     assert get(server.address).body == b"first"
     path.unlink()
     assert get(server.address).body == b"first"
+
+
+@pytest.mark.spec("K-10")
+def test_content_in_memory_is_sealed(serve):
+    """Not even through /proc can it be changed, or executed where the kernel knows how to forbid that."""
+    server = serve()
+    links = {fd: target for fd, target in descriptors(server.process.pid).items() if target.startswith("/memfd:")}
+    assert links
+    for number in links:
+        with open(f"/proc/{server.process.pid}/fd/{number}", "rb") as file:
+            seals = fcntl.fcntl(file, fcntl.F_GET_SEALS)
+            assert seals & CHANGES == CHANGES
+            assert seals & F_SEAL_EXEC or linux_version() < (6, 3), "it can be made executable"
+
+
+def linux_version():
+    major, minor, *_ = os.uname().release.split(".")
+    return int(major), int(minor)
 
 
 @pytest.mark.spec("K-10", "K-42")

@@ -42,7 +42,11 @@ type filling struct {
 }
 
 func newFilling() (*filling, error) {
-	fd, err := unix.MemfdCreate("content", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate("content", flags|unix.MFD_NOEXEC_SEAL)
+	if err == unix.EINVAL { // before Linux 6.3
+		fd, err = unix.MemfdCreate("content", flags)
+	}
 	return &filling{fd: fd}, err
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use memmap2::Mmap;
 use rustix::fs::{fcntl_add_seals, memfd_create, MemfdFlags, SealFlags};
+use rustix::io::Errno;
 
 /// Immutable bytes, and the file in memory that holds them.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +56,12 @@ pub struct Filling {
 
 impl Filling {
     pub fn new() -> io::Result<Filling> {
-        let file = memfd_create("content", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = match memfd_create("content", flags | MemfdFlags::NOEXEC_SEAL) {
+            // Before Linux 6.3.
+            Err(Errno::INVAL) => memfd_create("content", flags),
+            file => file,
+        }?;
         Ok(Filling { file: file.into(), length: 0 })
     }
 
