@@ -80,6 +80,14 @@ def test_nothing_prints_a_trace(twin, file):
     assert re.fullmatch(r"kcup: cannot read content from [^\n]+\n", result.stderr.decode())
 
 
+@pytest.mark.spec("K-08")
+@pytest.mark.parametrize("length", [4096, 100_000], ids=["a-page", "more-than-a-pipe-takes"])
+def test_a_long_value_does_not_cost_the_reason(twin, length):
+    result = twin.run(["--port", "x" * length])
+    expected = f'kcup: --port: "{"x" * length}" is not a whole number from 0 to 65535\n'
+    assert (result.returncode, result.stderr.decode()) == (2, expected)
+
+
 @pytest.mark.spec("K-03")
 def test_a_bad_variable_is_refused_whatever_its_bytes(twin):
     result = twin.run(["--file", "not-there"], {b"PORT": b"\xff80"})

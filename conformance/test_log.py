@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import signal
 
 import pytest
 
@@ -56,6 +57,20 @@ def test_json_has_time_level_and_msg(serve, level):
         event = json.loads(line)
         assert {"time", "level", "msg"} <= set(event)
         assert event["level"] in LEVELS[: LEVELS.index(level) + 1]
+
+
+@pytest.mark.spec("K-20", "K-101")
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_a_long_event_is_whole(serve, log_format):
+    """A name that is as long as may be, and a reload of what has gone."""
+    name = "./" * 2040 + "hello.txt"
+    server = serve("--file", name, "--log-format", log_format)
+    (server.directory / "hello.txt").unlink()
+    server.signal(signal.SIGHUP)
+    line = until(lambda: [line for line in server.stderr().splitlines(keepends=True) if "cannot read" in line])[0]
+    event = json.loads(line)["msg"] if log_format == "json" else line.split(" ", 2)[2].rstrip("\n")
+    assert event == f'cannot read content from "{name}": no such file; the last good content stays'
+    assert line.endswith("\n")
 
 
 @pytest.mark.spec("K-20")

@@ -10,11 +10,20 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 /// A pipe that can be written to takes this much without blocking (PIPE_BUF).
 pub const LONGEST_LINE: usize = 4096;
 
+/// How long whoever reads standard error may pause before the end is not told to its end.
+const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
 /// Writes a line, if that is possible at once. What a full stream cannot take, or a closed one, is lost.
 pub fn offer(stream: &impl AsFd, line: &[u8]) {
-    let mut ready = [PollFd::new(stream, PollFlags::OUT)];
-    if poll(&mut ready, Some(&Timespec::default())) == Ok(1) {
-        let _ = rustix::io::write(stream, &line[..line.len().min(LONGEST_LINE)]);
+    write_within(stream, line, Timespec::default());
+}
+
+fn write_within(stream: &impl AsFd, text: &[u8], patience: Timespec) {
+    for piece in text.chunks(LONGEST_LINE) {
+        let mut ready = [PollFd::new(stream, PollFlags::OUT)];
+        if poll(&mut ready, Some(&patience)) != Ok(1) || rustix::io::write(stream, piece) != Ok(piece.len()) {
+            return;
+        }
     }
 }
 
@@ -27,7 +36,8 @@ pub fn report(done: Result<(String, u8), (String, u8)>) -> ExitCode {
             status
         }
         Err((why, status)) => {
-            why.lines().for_each(|line| offer(&stderr(), format!("kcup: {line}\n").as_bytes()));
+            let said: String = why.lines().map(|line| format!("kcup: {line}\n")).collect();
+            write_within(&stderr(), said.as_bytes(), PATIENCE);
             status
         }
     };
