@@ -80,6 +80,15 @@ def test_nothing_prints_a_trace(twin, file):
     assert re.fullmatch(r"kcup: cannot read content from [^\n]+\n", result.stderr.decode())
 
 
+@pytest.mark.spec("K-04", "K-08")
+@pytest.mark.parametrize("char", [0x07, 0x1B, 0x7F, 0x85, 0x9B, 0x2028, 0x2029, 0x202E, 0x2066, 0xFEFF], ids=hex)
+def test_what_is_quoted_commands_no_terminal(twin, char):
+    """Neither control bytes, of C1 too, nor what turns text around or ends a line."""
+    for args in (["--port", f"1{chr(char)}2"], [f"--{chr(char)}"], [chr(char)], ["--file", f"not {chr(char)} there"]):
+        said = twin.run(args).stderr.decode()
+        assert said.count("\n") == 1 and said.rstrip("\n").isprintable(), ascii(said)
+
+
 @pytest.mark.spec("K-08")
 @pytest.mark.parametrize("length", [4096, 100_000], ids=["a-page", "more-than-a-pipe-takes"])
 def test_a_long_value_does_not_cost_the_reason(twin, length):

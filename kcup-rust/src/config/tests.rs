@@ -134,9 +134,9 @@ fn every_row_names_itself_when_its_value_is_bad() {
     let bad = "\u{7f}";
     for row in table::rows().iter().filter(|row| row.name != "file") {
         let by_option = fault(&[&format!("--{}={bad}", row.name)]);
-        assert!(by_option.starts_with(&format!("--{}: \"\\x7f\" ", row.name)), "{by_option}");
+        assert!(by_option.starts_with(&format!("--{}: \"\\u{{7f}}\" ", row.name)), "{by_option}");
         let by_variable = parse_with(&[(row.variable, bad)], &[]).unwrap_err();
-        assert!(by_variable.starts_with(&format!("{}: \"\\x7f\" ", row.variable)), "{by_variable}");
+        assert!(by_variable.starts_with(&format!("{}: \"\\u{{7f}}\" ", row.variable)), "{by_variable}");
         assert_eq!(fault(&[&format!("--{}", row.name)]), format!("--{} needs a value", row.name));
     }
 }

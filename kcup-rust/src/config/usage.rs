@@ -90,20 +90,12 @@ pub fn unread(_: &structopt::clap::Error) -> String {
     "the command line cannot be read (see kcup --help)".into()
 }
 
-/// Text in quotes and on one line, whatever is in it.
+/// Text in quotes, with nothing in it that cannot be printed.
 pub fn quoted(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for chunk in bytes.utf8_chunks() {
-        for char in chunk.valid().chars() {
-            match char {
-                '"' | '\\' => text.extend(['\\', char]),
-                '\n' => text.push_str("\\n"),
-                '\r' => text.push_str("\\r"),
-                '\t' => text.push_str("\\t"),
-                control if control.is_ascii_control() => _ = write!(text, "\\x{:02x}", u32::from(control)),
-                other => text.push(other),
-            }
-        }
+        let valid = format!("{:?}", chunk.valid());
+        text.push_str(&valid[1..valid.len() - 1]);
         for byte in chunk.invalid() {
             _ = write!(text, "\\x{byte:02x}");
         }
@@ -169,7 +161,7 @@ mod tests {
         #[test]
         fn what_is_quoted_stays_on_one_line(bytes: Vec<u8>) {
             let text = quoted(&bytes);
-            proptest::prop_assert!(!text.contains(|char: char| char.is_ascii_control()));
+            proptest::prop_assert!(!text.contains(|char: char| char.is_control()));
         }
     }
 }
