@@ -80,6 +80,13 @@ def test_nothing_prints_a_trace(twin, file):
     assert re.fullmatch(r"kcup: cannot read content from [^\n]+\n", result.stderr.decode())
 
 
+@pytest.mark.spec("K-44")
+def test_a_name_of_a_field_may_be_so_long(twin):
+    for length, expected in ((65535, "cannot read content"), (65536, 'is not "Name: value"')):
+        result = twin.run(["--file", "not-there", "--header", "n" * length + ": value"])
+        assert expected in result.stderr.decode(), length
+
+
 @pytest.mark.spec("K-04", "K-08")
 @pytest.mark.parametrize("char", [0x07, 0x1B, 0x7F, 0x85, 0x9B, 0x2028, 0x2029, 0x202E, 0x2066, 0xFEFF], ids=hex)
 def test_what_is_quoted_commands_no_terminal(twin, char):

@@ -94,12 +94,15 @@ func checkPath(value string) string {
 
 // ownFields are the fields that --header must not set (K-44).
 var ownFields = [...]string{"content-type", "content-length", "transfer-encoding", "connection", "date", "etag",
-	"last-modified", "content-range", "content-encoding"}
+	"last-modified", "content-range", "content-encoding", "accept-ranges"}
+
+// longestName is that of kcup-rust's library.
+const longestName = 65535
 
 func parseField(text string) (Field, string) {
 	name, value, found := strings.Cut(text, ":")
 	value = strings.Trim(value, " \t")
-	if !found || !isToken(name) || !isPrintable(value, "\t") {
+	if !found || !isToken(name) || len(name) > longestName || !isPrintable(value, "\t") {
 		return Field{}, `is not "Name: value"`
 	}
 	name = strings.ToLower(name)

@@ -18,7 +18,7 @@ pub type Checked<T> = Result<T, String>;
 const LONGEST_UNIX_PATH: usize = 107;
 
 /// The fields that `--header` must not set (K-44).
-const OWN_FIELDS: [&str; 9] = [
+const OWN_FIELDS: [&str; 10] = [
     "content-type",
     "content-length",
     "transfer-encoding",
@@ -28,6 +28,7 @@ const OWN_FIELDS: [&str; 9] = [
     "last-modified",
     "content-range",
     "content-encoding",
+    "accept-ranges",
 ];
 
 pub fn filled(text: &[u8]) -> Checked<()> {
