@@ -4,7 +4,7 @@ mod file;
 
 use std::fs::File;
 use std::future::Future;
-use std::io::{self, Read, Take};
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -156,7 +156,7 @@ fn named(options: &Options, once: bool) -> Result<&Path, String> {
 }
 
 fn regular(path: &Path, options: &Options, enough: u64, room: Room) -> Result<Source, String> {
-    let read = |file: &mut Take<File>, size| file::read_all(file, size, options, enough, room, || Ok(()));
+    let read = |file: &mut file::Regular, size| file::read_all(file, size, options, enough, room, || Ok(()));
     let (bytes, modified) = file::steady(path, read)?;
     Source::new(bytes, Some(modified))
 }

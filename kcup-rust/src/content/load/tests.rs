@@ -222,7 +222,7 @@ fn a_file_that_changes_while_it_is_read_is_read_again() {
         (&file).write_all(b"growing").map_err(|error| error.to_string())
     };
     let options = options(&["-f", &path]);
-    let read = |from: &mut Take<File>, size| file::read_all(from, size, &options, u64::MAX, &always, grow);
+    let read = |from: &mut file::Regular, size| file::read_all(from, size, &options, u64::MAX, &always, grow);
     let grown = file::steady(path.as_ref(), read);
     assert_eq!(grown.unwrap_err(), changing);
 }
