@@ -16,7 +16,6 @@ mod listen;
 mod outgoing;
 mod passed;
 pub(crate) mod phases;
-mod progress;
 mod status;
 mod sys;
 mod unix;

@@ -1,5 +1,7 @@
 //! An answer on its way into a socket. Sibling: kcup-go/server/outgoing.go.
 
+mod progress;
+
 use std::io::IoSlice;
 use std::sync::Arc;
 
@@ -12,10 +14,11 @@ use rustix::net::{send, SendFlags};
 use super::codec::Answer;
 use super::counters::Counter;
 use super::phases::Tick;
-use super::progress::Progress;
+
 use super::sys;
 use crate::content::{Content, Shared};
 use crate::respond::Body;
+use progress::Progress;
 
 /// Bodies of so many bytes are sent from their file, which saves copying them into the socket at the price of a second
 /// system call for the head. See docs/adr/0006 for what was measured.

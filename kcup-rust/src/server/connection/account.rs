@@ -1,8 +1,11 @@
 //! What the kernel holds for a connection. A part of connection.rs.
 
+use std::cmp::Reverse;
+
 use socket2::SockRef;
 
 use super::super::account::{Account, LEAST_BUFFER, RECEIVE_BUFFER};
+use super::super::phases::TICKS;
 use super::super::sys;
 use super::{Connection, Tick};
 
@@ -36,12 +39,16 @@ impl Connection {
         held > 0
     }
 
-    /// When the peer was last seen to acknowledge something; `since` is when its phase began.
-    pub fn moved(&mut self, since: Tick, now: Tick) -> Tick {
-        match &mut self.outgoing {
-            Some(outgoing) => outgoing.look(&self.socket, now).moved,
-            None => since,
-        }
+    /// The order in which connections are reset for want of memory: by when the peer was last seen to acknowledge something.
+    /// Where that differs by less than a second who has taken more of its response goes later: those that read now and then,
+    /// in spite of those that have just come and do not read at all. `since` is when its phase began.
+    pub fn standing(&mut self, since: Tick, now: Tick) -> (Reverse<Tick>, u64, Reverse<Tick>) {
+        let (moved, taken) = match &mut self.outgoing {
+            Some(outgoing) => outgoing.look(&self.socket, now).taken(),
+            None => (since, u64::MAX),
+        };
+        let age = now.wrapping_sub(moved);
+        (Reverse(age / TICKS), taken / u64::from(LEAST_BUFFER), Reverse(age))
     }
 
     fn set_buffer(&mut self, buffer: u32) {

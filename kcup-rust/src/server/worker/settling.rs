@@ -33,12 +33,13 @@ impl Worker {
     fn cut(&mut self) {
         let (now, phases) = (self.clock.tick(), &self.phases);
         let claims = self.connections.iter_mut().filter(|(_, connection)| connection.claim.bytes > 0);
-        let idle = |(key, connection): (usize, &mut super::Connection)| {
-            (now.wrapping_sub(connection.moved(phases.since(key), now)), key)
-        };
-        let mut idle: Vec<_> = claims.map(idle).collect();
-        idle.sort_unstable();
-        while let Some((_, key)) = idle.pop().filter(|_| !self.account.is_settled()) {
+        let mut claims: Vec<_> =
+            claims.map(|(key, one)| (one.standing(phases.since(key), now), key)).collect();
+        claims.sort_unstable();
+        for (_, key) in claims {
+            if self.account.is_settled() {
+                return;
+            }
             self.connections[key].reset_on_close();
             self.close(key, Reason::Memory);
         }

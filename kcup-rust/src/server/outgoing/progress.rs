@@ -1,6 +1,6 @@
-//! How a peer takes a response that waits for it (SPEC K-82, K-84, K-87). Pure. Sibling: kcup-go/server/progress.go.
+//! How a peer takes a response that waits for it (SPEC K-82, K-84, K-87). A part of outgoing.rs. Pure.
 
-use super::phases::{Tick, TICKS};
+use super::super::phases::{Tick, TICKS};
 
 /// Bytes a second that a peer has to take.
 const LEAST_RATE: u64 = 256;
@@ -15,7 +15,7 @@ pub struct Progress {
     /// and of these the ones that the peer has acknowledged.
     taken: u64,
     /// When that was last seen to grow.
-    pub moved: Tick,
+    moved: Tick,
     /// When the peer was last looked at.
     looked: Tick,
     /// Since when its bytes are counted, and how many there were then.
@@ -43,6 +43,11 @@ impl Progress {
             self.taken = taken;
             self.moved = now;
         }
+    }
+
+    /// When the peer was last seen to take something, and how many bytes it has taken.
+    pub fn taken(&self) -> (Tick, u64) {
+        (self.moved, self.taken)
     }
 
     /// Whether the peer has taken enough within the last `patience`.
