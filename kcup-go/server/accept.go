@@ -14,6 +14,7 @@ const (
 	drainPause  = 10 * time.Millisecond
 	// crowdedMost is how long a new connection waits when nobody is silent.
 	crowdedMost = time.Second
+	crowdedEnd  = 3 * time.Second   // after it those that follow wait again
 	forever     = -time.Millisecond // to epoll_wait(2)
 )
 
@@ -31,7 +32,7 @@ type acceptor struct {
 	awaited  uint32    // its count of evictions when it has
 	relieved bool      // somebody was asked since the last connection was accepted
 	forced   bool      // and need not have been silent
-	crowded  time.Time // since when as many as can be are open, and nobody is silent
+	crowded  time.Time // since when a new connection waits, and nobody is silent
 	draining atomic.Bool
 	lastLog  time.Time
 }
@@ -90,7 +91,8 @@ func (a *acceptor) wait() (takes bool, err error) {
 	case a.isFull():
 		// Asked before looking, so that what closes or falls silent in between wakes us.
 		a.room.wanted.Store(true)
-		if listens, timeout = a.mayDisplace(); listens && a.isOver() {
+		listens, timeout = a.mayDisplace()
+		if a.isOver() && a.asked == nil && first(a.workers, true) != nil {
 			return true, nil // that does not wait for a new connection
 		}
 		a.room.wanted.Store(!listens)
@@ -145,35 +147,34 @@ func (a *acceptor) hear() {
 	}
 }
 
-// crowd begins the time for which a new connection waits at most when nobody is silent.
+// crowd begins the time for which a new connection waits when nobody is silent.
 func (a *acceptor) crowd() {
-	if a.crowded.IsZero() {
+	if since := time.Since(a.crowded); since >= crowdedEnd {
 		a.crowded = time.Now()
 	}
 }
 
-// isCrowded says that new connections have waited for long enough. It lasts until there is room, or a silent one has made
-// some: that a new one is silent at first does not end it.
+// isCrowded says that a new connection has waited for long enough, or one has just now. That a new one is silent at first
+// does not end it.
 func (a *acceptor) isCrowded() bool {
-	return !a.crowded.IsZero() && time.Since(a.crowded) >= crowdedMost
+	since := time.Since(a.crowded)
+	return since >= crowdedMost && since < crowdedEnd
 }
 
-// mayDisplace says whether somebody may be asked to make room; else for how long nobody will, if that is known.
+// mayDisplace says whether to listen, since somebody may be asked to make room or nobody waits; else for how long not.
 func (a *acceptor) mayDisplace() (may bool, wait time.Duration) {
+	since := time.Since(a.crowded)
 	switch {
 	case a.asked != nil:
 		return false, forever
 	case first(a.workers, a.isOver()) != nil:
-		if !a.relieved && !a.isCrowded() {
+		if !a.relieved && since < crowdedMost {
 			a.crowded = time.Time{}
 		}
-		return true, forever
+	case since < crowdedMost:
+		return false, crowdedMost - since + time.Millisecond
 	}
-	a.crowd()
-	if a.isCrowded() {
-		return true, forever
-	}
-	return false, crowdedMost - time.Since(a.crowded) + time.Millisecond
+	return true, forever
 }
 
 // watch turns the listener's events on or off: they would never end while nothing is accepted.
@@ -221,7 +222,13 @@ func (a *acceptor) displace() {
 		w, anybody = first(a.workers, true), true
 	}
 	if w == nil {
+		if time.Since(a.crowded) >= crowdedMost {
+			a.crowded = time.Now()
+		}
 		return
+	}
+	if anybody {
+		a.crowded = time.Now().Add(-crowdedMost) // those that follow need not wait
 	}
 	a.asked, a.awaited, a.relieved, a.forced = w, w.status.evictions.Load()+1, true, anybody
 	a.room.wanted.Store(true)
