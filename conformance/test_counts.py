@@ -64,7 +64,7 @@ def test_a_peer_that_resets_is_a_peer(serve, when):
     assert states(server) == (0, 0)
 
 
-@pytest.mark.spec("K-119", "K-84")
+@pytest.mark.spec("K-119", "K-84a")
 def test_evicted(serve):
     server = serve(*ADMIN, "--max-connections", "2")
     before = counters(server)

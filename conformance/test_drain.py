@@ -18,7 +18,7 @@ PATIENT = ("--shutdown-timeout-seconds", "60")
 LATER = 0.4  # within the second that a new connection has
 
 
-@pytest.mark.spec("K-18")
+@pytest.mark.spec("K-18b")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_what_was_accepted_and_has_not_asked_yet_may_ask(serve, threads):
     """Whether it was accepted before the signal or is taken from the backlog after it."""
@@ -40,7 +40,7 @@ def test_what_was_accepted_and_has_not_asked_yet_may_ask(serve, threads):
     assert server.wait(10) == 0
 
 
-@pytest.mark.spec("K-18")
+@pytest.mark.spec("K-18b")
 def test_a_head_that_begins_within_that_second_is_waited_for(serve):
     server = serve(*PATIENT)
     with Connection(server.address) as connection:
@@ -54,7 +54,7 @@ def test_a_head_that_begins_within_that_second_is_waited_for(serve):
     assert server.wait(10) == 0
 
 
-@pytest.mark.spec("K-18")
+@pytest.mark.spec("K-18b")
 def test_one_that_never_asks_is_closed_after_a_second(serve):
     """Not before, and with it the drain is over."""
     server = serve(*PATIENT)
@@ -69,7 +69,7 @@ def test_one_that_never_asks_is_closed_after_a_second(serve):
     assert server.wait(10) == 0
 
 
-@pytest.mark.spec("K-18")
+@pytest.mark.spec("K-18a")
 def test_one_that_was_answered_before_is_closed_at_once(serve):
     """Though others are waited for."""
     server = serve(*PATIENT)
@@ -131,7 +131,7 @@ class Visitors(threading.Thread):
                     self.lost.append(str(error))
 
 
-@pytest.mark.spec("K-18")
+@pytest.mark.spec("K-18", "K-18b")
 def test_visitors_who_connect_for_each_request_lose_nothing(serve):
     """But for those whose connection comes about in the very moment in which the listener is closed."""
     lost, drains = [], 8

@@ -33,7 +33,7 @@ def test_a_server_without_connections_ends_at_once(serve, number):
     assert server.wait(10) == 0
 
 
-@pytest.mark.spec("K-18")
+@pytest.mark.spec("K-18a")
 def test_silent_connections_hold_nothing_up(serve):
     server = serve(*PATIENT)
     silent = [Connection(server.address) for _ in range(20)]

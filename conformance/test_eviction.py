@@ -30,7 +30,7 @@ APART = 0.3  # silences that differ by so much have an order
 PATIENT = ("--header-timeout-seconds", "60", "--write-timeout-seconds", "60")
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84a")
 def test_the_longest_silent_makes_room(serve):
     server = serve("--max-connections", "3", "--threads", "1")
     first, second, third = (asked_and_waited(server) for _ in range(3))
@@ -51,7 +51,7 @@ def asked_and_waited(server):
     return connection
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84a")
 def test_the_longest_silent_of_all_workers_makes_room(serve):
     """Each newcomer takes the place of the one that spoke before all others, whichever worker has it."""
     server = serve("--max-connections", "6", "--threads", "3")
@@ -68,7 +68,7 @@ def test_the_longest_silent_of_all_workers_makes_room(serve):
         time.sleep(APART)
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84a")
 def test_one_that_has_never_spoken_is_silent_too(serve):
     server = serve("--max-connections", "2", "--threads", "1")
     silent = Connection(server.address)
@@ -78,7 +78,7 @@ def test_one_that_has_never_spoken_is_silent_too(serve):
     assert all(is_open(connection) for connection in held)
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84a", "K-84c")
 def test_with_one_connection_each_new_one_takes_its_place(serve):
     server = serve("--max-connections", "1")
     last = asked(server.address)
@@ -88,7 +88,7 @@ def test_with_one_connection_each_new_one_takes_its_place(serve):
         last = new
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84a")
 def test_a_place_that_became_free_costs_nobody_his(serve):
     server = serve("--max-connections", "2")
     first, second = asked(server.address), asked(server.address)
@@ -100,7 +100,7 @@ def test_a_place_that_became_free_costs_nobody_his(serve):
         assert is_open(third)
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84a", "K-84c")
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(("silent", "newcomers"), [(60, 1), (200, 20)])
 def test_each_newcomer_costs_one_place_however_much_is_unread(serve, silent, newcomers, threads):
@@ -122,7 +122,7 @@ def test_each_newcomer_costs_one_place_however_much_is_unread(serve, silent, new
     assert scrape(server)[HOT] + scrape(server)[PARKED] == silent
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84a")
 def test_of_equally_silent_ones_the_one_that_has_read_all_goes(serve):
     for _ in range(10):
         server = serve("--max-connections", "4", "--threads", "1", *ADMIN, content=TAIL)
@@ -141,7 +141,7 @@ def test_of_equally_silent_ones_the_one_that_has_read_all_goes(serve):
     assert len(still_served(unread)) == 3
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84a", "K-84c")
 def test_of_silences_that_differ_the_longest_ends_whatever_is_unread(serve):
     server = serve("--max-connections", "2", "--threads", "1", content=TAIL)
     (unread,) = not_reading(server, 1)
@@ -152,7 +152,7 @@ def test_of_silences_that_differ_the_longest_ends_whatever_is_unread(serve):
     assert is_open(read)
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84b")
 @pytest.mark.parametrize("freeing", ["close", "silence"])
 def test_when_none_is_silent_new_ones_wait(serve, freeing):
     """Both places are held by heads that are not over: the third is answered as soon as one of them is."""
@@ -185,7 +185,7 @@ def in_heads(server, count, apart):
     return held
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84b")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_heads_without_end_make_room_after_a_second(serve, threads):
     """The one that has been in a head longest, though each byte of it is progress. The others may end theirs."""
@@ -200,7 +200,7 @@ def test_heads_without_end_make_room_after_a_second(serve, threads):
         assert connection.answer().status == 200
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84b")
 def test_while_none_is_silent_newcomers_after_the_first_need_not_wait(serve):
     server = serve("--max-connections", "30", *PATIENT)
     held = in_heads(server, 30, 0)
@@ -236,7 +236,7 @@ def going_on(connections, step):
         thread.join()
 
 
-@pytest.mark.spec("K-84")
+@pytest.mark.spec("K-84b")
 def test_of_responses_without_end_the_slowest_makes_room(serve):
     """Three read on, one does not; it is not the oldest."""
     server = serve("--max-connections", "4", *PATIENT, content=BIG * 4)
@@ -257,7 +257,7 @@ def read_on(connection):
     connection.taken += connection.receive()
 
 
-@pytest.mark.spec("K-84", "K-119")
+@pytest.mark.spec("K-84a", "K-119")
 def test_accepted_less_closed_is_open_at_the_limit(serve):
     server = serve(*ADMIN, "--max-connections", "2", "--threads", "2")
     for _ in range(10):

@@ -25,7 +25,7 @@ def started(serve, kind, *args, **options):
     return serve(*host, *PATIENT, *args, **options)
 
 
-@pytest.mark.spec("K-87", "K-140")
+@pytest.mark.spec("K-87a", "K-140")
 @kinds
 def test_of_a_response_that_nobody_reads_little_is_held(serve, kind):
     server = started(serve, kind, content=BIG)
@@ -52,7 +52,7 @@ def settled(server, count):
     return until(same)
 
 
-@pytest.mark.spec("K-87")
+@pytest.mark.spec("K-87a")
 def test_of_requests_behind_a_response_little_is_held(serve):
     """On a unix socket they are held at the expense of who sends them."""
     server = started(serve, "tcp", "--threads", "1", content=BIG)
@@ -66,7 +66,7 @@ def test_of_requests_behind_a_response_little_is_held(serve):
     assert found.memory_unread <= 2 * REQUESTS, found
 
 
-@pytest.mark.spec("K-87")
+@pytest.mark.spec("K-87a")
 def test_small_responses_that_nobody_reads_are_bounded_too(serve):
     """Each costs more than its bytes: thousands of them on a connection that goes on asking."""
     server = started(serve, "tcp", "--threads", "1")
@@ -80,12 +80,12 @@ def test_small_responses_that_nobody_reads_are_bounded_too(serve):
         assert found.unread <= REQUESTS, found
 
 
-@pytest.mark.spec("K-87")
-@pytest.mark.parametrize("threads", [1, 3])
-def test_over_all_connections_no_more_than_the_share_is_held(serve, threads):
+@pytest.mark.spec("K-87", "K-87b")
+@pytest.mark.parametrize(("kind", "threads"), [("tcp", 1), ("tcp", 3), ("unix", 1)])
+def test_over_all_connections_no_more_than_the_share_is_held(serve, kind, threads):
     """The more is held, the less each new one may have; some are reset when nothing is left."""
     count = 1500
-    server = started(serve, "tcp", "--threads", str(threads), *ADMIN, content=BIG)
+    server = started(serve, kind, "--threads", str(threads), *ADMIN, content=BIG)
     with contextlib.ExitStack() as stack:
         for _ in range(count):
             peer = stack.enter_context(Connection(server.address, receive_buffer=4096))
@@ -93,7 +93,7 @@ def test_over_all_connections_no_more_than_the_share_is_held(serve, threads):
         found = settled(server, 0)
         total = sum(one.memory_unacknowledged + one.memory_unread for one in found)
         assert total <= SHARE, f"{total / MIB:.0f} MiB of {len(found)} connections"
-        assert max(one.unacknowledged for one in found) <= MOST
+        assert max(one.memory_unacknowledged for one in found) <= MOST + 68 * KIB
         assert len(found) + scrape(server)[closed("memory")] >= count
 
 
@@ -121,7 +121,7 @@ class Reader(threading.Thread):
         return self.outcome
 
 
-@pytest.mark.spec("K-87", "K-119")
+@pytest.mark.spec("K-87b", "K-119")
 def test_when_the_share_is_used_up_those_that_acknowledge_nothing_are_reset(serve, memory):
     """600 that do not read are too many, whatever each may hold. One that goes on reading has its whole response."""
     group = memory(16 * MIB, socket_memory_group)
@@ -146,7 +146,7 @@ def test_when_the_share_is_used_up_those_that_acknowledge_nothing_are_reset(serv
         assert new.answer().body == BIG
 
 
-@pytest.mark.spec("K-87")
+@pytest.mark.spec("K-87", "K-87b")
 def test_silent_ones_with_a_tail_are_counted_too(serve, memory):
     """The whole response is in the kernel's hands: nobody writes any more, and still it is held."""
     group = memory(16 * MIB, socket_memory_group)

@@ -100,7 +100,7 @@ def displace(server, peers):
 WAYS = [None, ask_for_the_last, end_our_side, send_half_a_head, send_what_is_refused, displace]
 
 
-@pytest.mark.spec("K-72", "K-81", "K-84")
+@pytest.mark.spec("K-72a", "K-81", "K-84c")
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__ if way else "silence")
 def test_nothing_stays_in_the_kernel_of_those_that_do_not_read(serve, way):
     """Their window is closed, and the rest of a response cannot go anywhere: they are reset, however they end."""
@@ -114,7 +114,7 @@ def test_nothing_stays_in_the_kernel_of_those_that_do_not_read(serve, way):
     del newcomers
 
 
-@pytest.mark.spec("K-72", "K-34")
+@pytest.mark.spec("K-72a", "K-34")
 def test_one_that_reads_slowly_gets_all_of_its_last_response(serve):
     """Some of it in each second, for several of them, and nothing in between is its last."""
     server = serve(content=TAIL)
@@ -129,7 +129,7 @@ def test_one_that_reads_slowly_gets_all_of_its_last_response(serve):
         connection.expect_end()
 
 
-@pytest.mark.spec("K-72", "K-81")
+@pytest.mark.spec("K-72a", "K-81")
 def test_one_that_reads_slowly_and_ended_its_side_gets_all(serve):
     server = serve("--idle-timeout-seconds", "1", content=TAIL)
     with Connection(server.address, receive_buffer=4096, segment=1460) as connection:
@@ -144,7 +144,7 @@ def test_one_that_reads_slowly_and_ended_its_side_gets_all(serve):
         connection.expect_end()
 
 
-@pytest.mark.spec("K-72")
+@pytest.mark.spec("K-72a")
 def test_one_that_stops_reading_its_last_response_is_reset_soon(serve):
     """A second without any of it, and at most another one until that is seen."""
     server = serve(*ADMIN, content=TAIL)

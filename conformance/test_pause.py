@@ -87,7 +87,7 @@ def test_an_urgent_byte_alone_makes_nothing_spin(serve, kind):
         served_within(server.address, 2)
 
 
-@pytest.mark.spec("K-84", "K-140")
+@pytest.mark.spec("K-84a", "K-140")
 @kinds
 @pytest.mark.parametrize("when", ["before a request", "between requests"])
 def test_a_peer_with_an_urgent_byte_makes_room(serve, kind, when):

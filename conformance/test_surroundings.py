@@ -71,7 +71,7 @@ def test_descriptors_are_not_set_aside_in_vain(serve, threads):
     assert 256 - 40 - 3 * threads <= announced(server, "info", "warn") <= 256 - 8 - threads
 
 
-@pytest.mark.spec("K-84", "K-85")
+@pytest.mark.spec("K-84a", "K-85")
 def test_when_descriptors_become_short_silent_ones_make_room(serve):
     """What was announced is true no longer: accepting fails, and each newcomer takes the place of a silent one."""
     server = serve("--max-connections", "1000", *ADMIN)

@@ -6,12 +6,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import pytest
+
 from .twin import Server
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 STALL = 0.2  # so late a thread of ours, and the pauses of an experiment are not what they should be
 TOLERANCE = 2 * STALL + 0.05  # never more: a machine that is slower cannot tell
-EXPERIMENTS = {}  # by module, then by name: the function, and between which seconds its span must be
+EXPERIMENTS = {}  # by module, then by name: the function, between which seconds its span must be, and its numbers
 
 
 @dataclass
@@ -64,6 +66,7 @@ def experiment(*ids, span=True, limit=1.0, late=1.0):
         EXPERIMENTS.setdefault(function.__module__, {})[function.__name__] = (
             function,
             (limit, limit + late) if span else None,
+            ids,
         )
         return function
 
@@ -72,14 +75,14 @@ def experiment(*ids, span=True, limit=1.0, late=1.0):
 
 
 def experiments(module):
-    """The names of a module's experiments, for a test that is parametrised with them."""
-    return list(EXPERIMENTS[module])
+    """The names of a module's experiments and their numbers, for a test that is parametrised with them."""
+    return [pytest.param(name, marks=pytest.mark.spec(*ids)) for name, (_, _, ids) in EXPERIMENTS[module].items()]
 
 
 def run_together(module, twins):
     """All experiments of a module on all twins, started together; and the metronome that runs beside them."""
     metronome = Metronome()
-    jobs = [(twin, name, function) for twin in twins for name, (function, _) in EXPERIMENTS[module].items()]
+    jobs = [(twin, name, function) for twin in twins for name, (function, *_) in EXPERIMENTS[module].items()]
     with ThreadPoolExecutor(len(jobs)) as pool:
         return {(twin.name, name): pool.submit(attempt, function, twin, metronome) for twin, name, function in jobs}
 

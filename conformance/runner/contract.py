@@ -34,7 +34,13 @@ class Metric:
 
 
 def numbers():
-    return re.findall(r"^- \*\*(K-\d+)\*\*", SPEC.read_text(), re.MULTILINE)
+    return list(sentences())
+
+
+def sentences():
+    """How many sentences each number has. What stands in quotes as code is none."""
+    found = re.findall(r"^- \*\*(K-\d+[a-z]?)\*\* (.*)", SPEC.read_text(), re.MULTILINE)
+    return {number: len(re.findall(r"\.(?=\s|$)", re.sub(r"`[^`]*`", "x", text))) or 1 for number, text in found}
 
 
 def options():
