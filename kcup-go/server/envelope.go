@@ -12,11 +12,11 @@ import (
 
 const (
 	// What one silent connection costs: the kernel's socket, its dentry and its place in an epoll set, and our
-	// record. Measured with 16,384 connections in a memory cgroup; see docs/adr/0004. Version 2 charges more of it.
-	connectionCost        = 2048
-	connectionCostCharged = 3072
+	// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; since 6.13 it charges the socket object itself at accept(2),
+	// which makes 3.75 KiB. See docs/adr/0004.
+	connectionCost = 4096
 	// The program, its runtime and its workers at rest.
-	resting = 12 << 20
+	resting = 8 << 20
 	// More than this is never kept of incomplete heads; at least two heads for each worker always are.
 	mostKept = 64 << 20
 	// What the kernel may hold of responses where nothing limits it.
@@ -84,16 +84,14 @@ func newEnvelope(wanted, threads int, contents int64, around surroundings) envel
 // limit divides what is free of the memory. Where sockets' buffers are charged they share it with connections and heads;
 // the last eighth is for what comes between two looks at the account.
 func (e *envelope) limit(threads int, free int64, charged bool) {
-	cost := int64(connectionCost)
 	if charged {
-		cost = connectionCostCharged
-		e.cost, e.sockets = cost, free/8*7
+		e.cost, e.sockets = connectionCost, free/8*7
 	}
-	least := min(int64(e.maxConnections), leastConnections)*cost + int64(threads)*(2*guard.MaxHead+leastShare)
-	affordable := int(max(free/4*3/cost, 1))
+	least := min(int64(e.maxConnections), leastConnections)*connectionCost + int64(threads)*(2*guard.MaxHead+leastShare)
+	affordable := int(max(free/4*3/connectionCost, 1))
 	e.limited, e.short, e.fits = true, affordable < e.maxConnections, free >= least
 	e.maxConnections = min(e.maxConnections, affordable)
-	left := max(free-int64(e.maxConnections)*cost, 0)
+	left := max(free-int64(e.maxConnections)*connectionCost, 0)
 	e.kept = min(left/4, mostKept)
 }
 
@@ -114,11 +112,15 @@ func (e envelope) tell() {
 	}
 }
 
-// log says what was decided; it warns where it is memory that is short.
-func (e envelope) log(wanted int, log *logrus.Logger) {
+// log says what was decided; at the start it warns where it is memory that is short.
+func (e envelope) log(wanted int, start bool, log *logrus.Logger) {
 	kept, sockets := e.kept/1024, e.sockets/1024
 	if e.short {
-		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads, %d KiB for what the kernel holds",
+		level := logrus.InfoLevel
+		if start {
+			level = logrus.WarnLevel
+		}
+		log.Logf(level, "memory for %d connections, not --max-connections %d; %d KiB for incomplete heads, %d KiB for what the kernel holds",
 			e.maxConnections, wanted, kept, sockets)
 	} else {
 		log.Infof("at most %d connections, %d KiB for incomplete heads, %d KiB for what the kernel holds", e.maxConnections, kept, sockets)

@@ -7,7 +7,7 @@ func testEnvelope(contents int64, around surroundings) envelope {
 }
 
 func TestNothingIsTakenAwayWhereNothingIsShort(t *testing.T) {
-	for _, memory := range []int64{0, 100 << 20} {
+	for _, memory := range []int64{0, 128 << 20} {
 		e := testEnvelope(66, surroundings{memory: memory, descriptors: 1 << 20})
 		if e.maxConnections != 20000 || e.short || !e.fits || e.sockets != unlimitedSockets {
 			t.Errorf("%d: %+v", memory, e)
@@ -35,7 +35,7 @@ func TestThePartsFitTheMemoryTogether(t *testing.T) {
 			e := testEnvelope(1<<20, surroundings{memory: memory, charged: charged, descriptors: 1 << 20})
 			total := int64(e.maxConnections)*connectionCost + e.kept
 			if charged {
-				total = max(e.sockets, int64(e.maxConnections)*connectionCostCharged+e.kept)
+				total = max(e.sockets, int64(e.maxConnections)*connectionCost+e.kept)
 			}
 			total += resting + 1<<20
 			if total > memory || e.short != (e.maxConnections < 20000) || !e.fits {
@@ -48,8 +48,8 @@ func TestThePartsFitTheMemoryTogether(t *testing.T) {
 // K-104: 64 connections, and two heads and a response for each worker.
 func TestWhatIsPromisedAtLeast(t *testing.T) {
 	around := surroundings{memory: 100 << 20, charged: true, descriptors: 1 << 20}
-	const least = 64*connectionCostCharged + 2*(32<<10+leastShare)
-	for contents, want := range map[int64]bool{88<<20 - least: true, 88<<20 - least + 1: false, 1 << 40: false} {
+	const least = 64*connectionCost + 2*(32<<10+leastShare)
+	for contents, want := range map[int64]bool{92<<20 - least: true, 92<<20 - least + 1: false, 1 << 40: false} {
 		if e := testEnvelope(contents, around); e.fits != want {
 			t.Errorf("%d: %+v", contents, e)
 		}

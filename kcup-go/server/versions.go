@@ -124,7 +124,7 @@ func (s *Server) enforce(e envelope) {
 		return
 	}
 	if e.maxConnections != s.versions.envelope.maxConnections {
-		e.log(s.wanted, s.shared.log)
+		e.log(s.wanted, s.versions.envelope.maxConnections == 0, s.shared.log)
 	}
 	e.tell()
 	s.versions.envelope = e

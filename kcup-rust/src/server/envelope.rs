@@ -7,9 +7,9 @@ use super::cgroup::Memory;
 use super::fits;
 
 /// What one silent connection costs, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
-/// record. Measured with 16,384 connections in a memory cgroup of version 1, and of 2; see docs/adr/0004.
-const CONNECTION: u64 = 2048;
-const CONNECTION_CHARGED: u64 = 3072;
+/// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; since 6.13 it charges the socket object itself at accept(2),
+/// which makes 3.75 KiB. See docs/adr/0004.
+pub const CONNECTION: u64 = 4096;
 /// The program, its runtime and its workers at rest.
 const RESTING: u64 = 4 << 20;
 /// More than this is never kept of incomplete heads; at least two heads always are.
@@ -95,13 +95,13 @@ impl Envelope {
         let free = memory.saturating_sub(RESTING + contents);
         // Where buffers are charged they share what is left with the connections and their heads; the eighth is for what
         // comes between two looks at the account.
-        let (connection, sockets, cost) = match surroundings.charged {
-            true => (CONNECTION_CHARGED, free / 8 * 7, CONNECTION_CHARGED),
-            false => (CONNECTION, sockets, 0),
+        let (sockets, cost) = match surroundings.charged {
+            true => (free / 8 * 7, CONNECTION),
+            false => (sockets, 0),
         };
-        let affordable = (free / 4 * 3 / connection).max(1);
+        let affordable = (free / 4 * 3 / CONNECTION).max(1);
         let max_connections = connections.min(affordable);
-        let left = free.saturating_sub(max_connections * connection);
+        let left = free.saturating_sub(max_connections * CONNECTION);
         Envelope {
             max_connections: max_connections as usize,
             kept: (left / 4).clamp(LEAST_KEPT, MOST_KEPT) as usize,
@@ -112,13 +112,14 @@ impl Envelope {
         }
     }
 
-    /// Says what was decided, and warns where it is memory that is short.
-    pub fn log(&self, wanted: usize) {
+    /// Says what was decided; at the start it warns where it is memory that is short.
+    pub fn log(&self, wanted: usize, start: bool) {
         let Envelope { max_connections, kept, sockets, .. } = self;
         let (kept, sockets) = (kept / 1024, sockets / 1024);
         let parts = format!("{kept} KiB for incomplete heads, {sockets} KiB for what the kernel holds");
         match self.short {
-            true => log::warn!(
+            true => log::log!(
+                if start { log::Level::Warn } else { log::Level::Info },
                 "memory for {max_connections} connections, not --max-connections {wanted}; {parts}"
             ),
             false => log::info!("at most {max_connections} connections, {parts}"),
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_away_where_nothing_is_short() {
-        for memory in [None, Some(100 << 20)] {
+        for memory in [None, Some(128 << 20)] {
             let envelope = envelope(66, memory, 1 << 20);
             assert_eq!((envelope.max_connections, envelope.short), (20_000, false));
         }
@@ -170,7 +171,7 @@ mod tests {
             let surroundings = Surroundings { memory: Some(100 << 20), charged, sockets, descriptors: None };
             let envelope = Envelope::new(20_000, 1, 0, surroundings);
             assert_eq!(envelope.sockets, want);
-            assert_eq!(envelope.max_connections, 20_000);
+            assert_eq!(envelope.max_connections, 18_432);
             let open = envelope.cost * envelope.max_connections as u64;
             assert_eq!(envelope.sockets.saturating_sub(open) < (48 << 20), charged || sockets.is_some());
         }

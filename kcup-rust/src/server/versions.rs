@@ -176,7 +176,7 @@ impl Server {
             return;
         }
         if before.is_none_or(|before| before.max_connections != envelope.max_connections) {
-            envelope.log(self.versions.wanted);
+            envelope.log(self.versions.wanted, before.is_none());
         }
         let threads = self.versions.threads;
         let bounds = Bounds {
