@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from runner.peers import BIG, GET, HEAD, asked, not_reading, served_within
+from runner.peers import GET, HEAD, TAIL, asked, not_reading, served_within
 from runner.process import frozen, has_read_all, until
 from runner.wire import Connection
 
@@ -49,13 +49,14 @@ def test_heads_that_ended_meanwhile_are_answered(serve):
 
 @pytest.mark.spec("K-89", "K-82")
 def test_those_that_read_meanwhile_are_sent_the_rest(serve):
-    server = serve("--write-timeout-seconds", "4", content=BIG)
-    held = not_reading(server, 10)
+    large = TAIL * 10
+    server = serve("--write-timeout-seconds", "4", content=large)
+    held = not_reading(server, 5)
     with paused(server, 5.5):
         for connection in held:
             connection.pending = connection.exactly(65536)
     for connection in held:
-        assert connection.answer().body == BIG
+        assert connection.answer().body == large
 
 
 def listening(serve, kind, *args, **options):
