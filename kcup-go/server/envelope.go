@@ -112,15 +112,11 @@ func (e envelope) tell() {
 	}
 }
 
-// log says what was decided; at the start it warns where it is memory that is short.
-func (e envelope) log(wanted int, start bool, log *logrus.Logger) {
+// log says what was decided; the first time it warns where it is memory that is short.
+func (e envelope) log(wanted int, first bool, log *logrus.Logger) {
 	kept, sockets := e.kept/1024, e.sockets/1024
-	if e.short {
-		level := logrus.InfoLevel
-		if start {
-			level = logrus.WarnLevel
-		}
-		log.Logf(level, "memory for %d connections, not --max-connections %d; %d KiB for incomplete heads, %d KiB for what the kernel holds",
+	if e.short && first {
+		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads, %d KiB for what the kernel holds",
 			e.maxConnections, wanted, kept, sockets)
 	} else {
 		log.Infof("at most %d connections, %d KiB for incomplete heads, %d KiB for what the kernel holds", e.maxConnections, kept, sockets)

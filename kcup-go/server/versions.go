@@ -123,8 +123,8 @@ func (s *Server) enforce(e envelope) {
 	if e == s.versions.envelope {
 		return
 	}
-	if e.maxConnections != s.versions.envelope.maxConnections {
-		e.log(s.wanted, s.versions.envelope.maxConnections == 0, s.shared.log)
+	if before := s.versions.envelope.maxConnections; e.maxConnections != before {
+		e.log(s.wanted, before == 0, s.shared.log)
 	}
 	e.tell()
 	s.versions.envelope = e

@@ -112,14 +112,13 @@ impl Envelope {
         }
     }
 
-    /// Says what was decided; at the start it warns where it is memory that is short.
-    pub fn log(&self, wanted: usize, start: bool) {
+    /// Says what was decided; the first time it warns where it is memory that is short.
+    pub fn log(&self, wanted: usize, first: bool) {
         let Envelope { max_connections, kept, sockets, .. } = self;
         let (kept, sockets) = (kept / 1024, sockets / 1024);
         let parts = format!("{kept} KiB for incomplete heads, {sockets} KiB for what the kernel holds");
-        match self.short {
-            true => log::log!(
-                if start { log::Level::Warn } else { log::Level::Info },
+        match self.short && first {
+            true => log::warn!(
                 "memory for {max_connections} connections, not --max-connections {wanted}; {parts}"
             ),
             false => log::info!("at most {max_connections} connections, {parts}"),
