@@ -1,4 +1,4 @@
-// How a peer gets on with a response that the socket did not take at once: pure. Sibling: kcup-rust/src/server/progress.rs
+// How a peer gets on with a response that the socket did not take at once: pure. A part of outgoing.go.
 
 package server
 
