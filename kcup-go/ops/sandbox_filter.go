@@ -105,13 +105,13 @@ func program() []unix.SockFilter {
 	p := []unix.SockFilter{load(archAt), skip(unix.BPF_JEQ, auditArch, 1, 0), end(unix.SECCOMP_RET_KILL_PROCESS), load(callAt)}
 	left := calls()
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(left)), few) {
-		var judged []unix.SockFilter
+		guard := len(p)
+		p = append(p, skip(unix.BPF_JGT, some[len(some)-1], 0, 0))
 		for _, call := range some {
-			judged = append(judged, judge(call, left[call])...)
+			p = judge(p, call, left[call])
 		}
-		judged = append(judged, end(refuse))
-		p = append(p, skip(unix.BPF_JGT, some[len(some)-1], len(judged), 0))
-		p = append(p, judged...)
+		p = append(p, end(refuse))
+		p[guard].Jt = uint8(len(p) - guard - 1)
 	}
 	return append(p, end(refuse))
 }
@@ -128,27 +128,29 @@ func calls() map[uint32][]where {
 	return left
 }
 
-// judge ends with a verdict for this call, and leads on for others.
-func judge(call uint32, parts []where) (verdict []unix.SockFilter) {
-	allow := end(unix.SECCOMP_RET_ALLOW)
-	for _, p := range parts {
-		verdict = append(verdict,
-			load(argumentsAt+8*p.argument), code(unix.BPF_ALU|unix.BPF_AND, p.mask), skip(unix.BPF_JEQ, p.value, 0, 1), allow)
+// judge adds what ends with a verdict for this call, and leads on for others.
+func judge(p []unix.SockFilter, call uint32, parts []where) []unix.SockFilter {
+	guard := len(p)
+	p = append(p, skip(unix.BPF_JEQ, call, 0, 0))
+	for _, is := range parts {
+		p = append(p, load(argumentsAt+8*is.argument), code(unix.BPF_ALU|unix.BPF_AND, is.mask),
+			skip(unix.BPF_JEQ, is.value, 0, 1), end(unix.SECCOMP_RET_ALLOW))
 	}
 	if parts == nil {
-		verdict = append(verdict, allow)
+		p = append(p, end(unix.SECCOMP_RET_ALLOW))
 	} else {
-		verdict = append(verdict, end(refuse))
+		p = append(p, end(refuse))
 	}
-	return append([]unix.SockFilter{skip(unix.BPF_JEQ, call, 0, len(verdict))}, verdict...)
+	p[guard].Jf = uint8(len(p) - guard - 1)
+	return p
 }
 
 func load(at uint32) unix.SockFilter { return code(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at) }
 
 func end(how uint32) unix.SockFilter { return code(unix.BPF_RET, how) }
 
-func skip(compare uint16, value uint32, ifSo, ifNot int) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_JMP | compare, Jt: uint8(ifSo), Jf: uint8(ifNot), K: value}
+func skip(compare uint16, value uint32, ifSo, ifNot uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | compare, Jt: ifSo, Jf: ifNot, K: value}
 }
 
 func code(what uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: what, K: k} }

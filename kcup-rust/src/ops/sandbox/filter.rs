@@ -87,19 +87,19 @@ const FEW: usize = 8;
 /// The filter in the language of the kernel. What is not left is not there: a runtime that has an older way takes that,
 /// which with EPERM it would not.
 fn program() -> Vec<sock_filter> {
-    let number = load(offset_of!(seccomp_data, nr));
     let mut program = vec![
         load(offset_of!(seccomp_data, arch)),
         skip(BPF_JEQ, AUDIT_ARCH, 1, 0),
         end(SECCOMP_RET_KILL_PROCESS),
-        number,
+        load(offset_of!(seccomp_data, nr)),
     ];
     let calls = Vec::from_iter(calls());
     for few in calls.chunks(FEW) {
-        let judged: Vec<_> =
-            few.iter().flat_map(|(call, parts)| judge(*call, parts)).chain([end(REFUSE)]).collect();
-        program.push(skip(BPF_JGT, few[few.len() - 1].0, judged.len(), 0));
-        program.extend(judged);
+        let guard = program.len();
+        program.push(skip(BPF_JGT, few[few.len() - 1].0, 0, 0));
+        few.iter().for_each(|(call, parts)| judge(&mut program, *call, parts));
+        program.push(end(REFUSE));
+        program[guard].jt = (program.len() - guard - 1) as u8;
     }
     program.push(end(REFUSE));
     program
@@ -114,18 +114,19 @@ fn calls() -> BTreeMap<u32, Vec<Where>> {
     calls
 }
 
-/// Ends with a verdict for this call, and leads on for others.
-fn judge(call: u32, parts: &[Where]) -> Vec<sock_filter> {
-    let allow = end(SECCOMP_RET_ALLOW);
-    let mut verdict = Vec::new();
+/// Adds what ends with a verdict for this call, and leads on for others.
+fn judge(program: &mut Vec<sock_filter>, call: u32, parts: &[Where]) {
+    let guard = program.len();
+    program.push(skip(BPF_JEQ, call, 0, 0));
     for &(argument, mask, value) in parts {
         // The low half of 64 bits.
-        verdict.push(load(offset_of!(seccomp_data, args) + 8 * argument as usize));
-        verdict.extend([code(BPF_ALU | BPF_AND, mask), skip(BPF_JEQ, value, 0, 1), allow]);
+        program.push(load(offset_of!(seccomp_data, args) + 8 * argument as usize));
+        program.push(code(BPF_ALU | BPF_AND, mask));
+        program.push(skip(BPF_JEQ, value, 0, 1));
+        program.push(end(SECCOMP_RET_ALLOW));
     }
-    verdict.push(if parts.is_empty() { allow } else { end(REFUSE) });
-    verdict.insert(0, skip(BPF_JEQ, call, 0, verdict.len()));
-    verdict
+    program.push(end(if parts.is_empty() { SECCOMP_RET_ALLOW } else { REFUSE }));
+    program[guard].jf = (program.len() - guard - 1) as u8;
 }
 
 fn load(at: usize) -> sock_filter {
@@ -136,8 +137,8 @@ fn end(how: u32) -> sock_filter {
     code(BPF_RET, how)
 }
 
-fn skip(compare: u32, value: u32, if_so: usize, if_not: usize) -> sock_filter {
-    sock_filter { jt: if_so as u8, jf: if_not as u8, ..code(BPF_JMP | compare, value) }
+fn skip(compare: u32, value: u32, if_so: u8, if_not: u8) -> sock_filter {
+    sock_filter { jt: if_so, jf: if_not, ..code(BPF_JMP | compare, value) }
 }
 
 fn code(code: u32, k: u32) -> sock_filter {
