@@ -82,6 +82,9 @@ func (c *Content) Size() (size int64) {
 	for i := range c.Variants {
 		size += int64(len(c.Variants[i].Body))
 	}
+	if c.Shared != nil {
+		size += c.padding
+	}
 	return size
 }
 

@@ -12,9 +12,16 @@ import (
 // Shared is a file in memory, and its bytes. They are there until release: whoever holds on to a slice of them holds a
 // reference to the Content, or is the only one who knows the Source.
 type Shared struct {
-	bytes []byte
-	fd    int
+	bytes   []byte
+	fd      int
+	padding int64 // what the file takes besides
 }
+
+const (
+	huge = 2 << 20
+	// A part of the file that has so many bytes is worth a huge page.
+	worth = 1_000_000
+)
 
 // Offset is where part begins in the file, if it is a slice of the file's bytes.
 func (s *Shared) Offset(part []byte) (fd int, at int64, ok bool) {
@@ -23,6 +30,40 @@ func (s *Shared) Offset(part []byte) (fd int, at int64, ok bool) {
 	}
 	at = int64(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(s.bytes))))
 	return s.fd, at, at >= 0 && at < int64(len(s.bytes))
+}
+
+// Collapse moves the file into huge pages, where it is worth that, and takes no more than spare bytes besides while at it.
+// Without them all is as well, but slower.
+func (s *Shared) Collapse(spare int64) {
+	if s == nil {
+		return
+	}
+	length := int64(len(s.bytes))
+	rounded := inHugePages(length)
+	if rounded == 0 || max(rounded-length, 0)+huge > spare {
+		return
+	}
+	collapse(s.fd, uintptr(rounded))
+	var stat unix.Stat_t
+	if unix.Fstat(s.fd, &stat) == nil {
+		s.padding = max(stat.Blocks*512-length, 0)
+	}
+}
+
+// inHugePages is how many of the file's bytes are to be in huge pages.
+func inHugePages(length int64) int64 { return (length + huge - worth) / huge * huge }
+
+// collapse needs a mapping, at a huge page's boundary. The mapping goes again, the pages stay.
+func collapse(fd int, length uintptr) {
+	reserved, err := unix.MmapPtr(-1, 0, nil, length+huge, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return
+	}
+	start := unsafe.Add(reserved, -uintptr(reserved)%huge)
+	if _, err = unix.MmapPtr(fd, 0, start, length, unix.PROT_READ, unix.MAP_SHARED|unix.MAP_FIXED); err == nil {
+		_ = unix.Madvise(unsafe.Slice((*byte)(start), length), unix.MADV_COLLAPSE)
+	}
+	_ = unix.MunmapPtr(reserved, length+huge)
 }
 
 // release gives the memory back. It writes to s, so that the race detector sees a reader that is not done.
@@ -69,6 +110,8 @@ func (f *filling) abandon() { _ = unix.Close(f.fd) }
 
 // seal closes the file, of at least one byte, to changes: nobody can make any, not even through /proc.
 func (f *filling) seal() (*Shared, error) {
+	// What is behind the content costs nothing until it is collapsed, and is never sent.
+	_ = unix.Ftruncate(f.fd, max(f.length, inHugePages(f.length)))
 	_, err := unix.FcntlInt(uintptr(f.fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	var bytes []byte
 	if err == nil {
@@ -78,5 +121,5 @@ func (f *filling) seal() (*Shared, error) {
 		f.abandon()
 		return nil, err
 	}
-	return &Shared{bytes, f.fd}, nil
+	return &Shared{bytes: bytes, fd: f.fd}, nil
 }

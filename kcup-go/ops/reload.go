@@ -114,6 +114,7 @@ func (r *Reload) load(source content.Source, err error) {
 		r.fail(err.Error())
 		return
 	}
+	c.Collapse(r.server.Spare())
 	r.server.Replace(c)
 	r.OK.Add(1)
 	r.failure = ""

@@ -66,6 +66,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 	if err = server.acceptor.init(); err != nil {
 		return nil, fmt.Errorf("cannot start: %w", err)
 	}
+	c.Collapse(server.Spare())
 	server.review()
 	return server, nil
 }

@@ -69,6 +69,9 @@ func (s *Server) fits() bool {
 	return s.memory.has(s.versions.needed + least(len(s.workers)))
 }
 
+// Spare is how many bytes may be taken for speed alone: of the room that there is, without making any.
+func (s *Server) Spare() int64 { return s.memory.room() / 8 }
+
 // Abandon is the end of a reload that loaded nothing.
 func (s *Server) Abandon() {
 	s.versions.Lock()

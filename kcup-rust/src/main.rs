@@ -11,6 +11,8 @@ use kcup_rust::ops::{
 use kcup_rust::server::{self, Listener, Server};
 
 fn main() -> ExitCode {
+    // Of the stacks that std makes, of 2 MiB, the kernel may make a huge page each; of shorter ones it cannot.
+    std::env::set_var("RUST_MIN_STACK", "1000000");
     let nothing = |()| (String::new(), 0);
     let done = match config::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => Ok((text, 0)),

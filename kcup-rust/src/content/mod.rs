@@ -143,10 +143,16 @@ impl Content {
         }
     }
 
+    /// Moves the content into huge pages, where they are worth it and there are so many bytes to spare.
+    pub fn collapse(mut self, spare: u64) -> Content {
+        self.identity.body.collapse(spare);
+        self
+    }
+
     /// The bytes that are held in memory for it.
     pub fn size(&self) -> u64 {
         let all = [Some(&self.identity), self.br.as_ref(), self.gzip.as_ref()];
-        let sizes = all.into_iter().flatten().map(|one| one.body.len() as u64);
+        let sizes = all.into_iter().flatten().map(|one| one.body.size());
         sizes.sum()
     }
 }

@@ -4,11 +4,13 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::{Deref, Range};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use memmap2::Mmap;
+use memmap2::MmapOptions;
 use rustix::fs::{fcntl_add_seals, memfd_create, MemfdFlags, SealFlags};
 use rustix::io::Errno;
 
@@ -19,7 +21,13 @@ pub struct Shared {
     file: Option<Arc<File>>,
     /// Where they begin in it.
     start: usize,
+    /// What the file takes besides.
+    padding: u64,
 }
+
+const HUGE: usize = 2 << 20;
+/// A part of the file that has so many bytes is worth a huge page.
+const WORTH: usize = 1_000_000;
 
 impl Shared {
     /// Where `part`, a slice of these bytes, begins in the file.
@@ -29,7 +37,29 @@ impl Shared {
     }
 
     pub fn part(&self, range: Range<usize>) -> Shared {
-        Shared { start: self.start + range.start, bytes: self.bytes.slice(range), file: self.file.clone() }
+        Shared {
+            start: self.start + range.start,
+            bytes: self.bytes.slice(range),
+            file: self.file.clone(),
+            padding: 0,
+        }
+    }
+
+    /// The bytes that are held in memory.
+    pub fn size(&self) -> u64 {
+        self.len() as u64 + self.padding
+    }
+
+    /// Moves the file into huge pages, where it is worth that, and takes no more than `spare` bytes besides while at it.
+    /// Without them all is as well, but slower.
+    pub fn collapse(&mut self, spare: u64) {
+        let length = in_huge_pages(self.len());
+        let needed = length.saturating_sub(self.len()) + HUGE;
+        if let Some(file) = self.file.as_ref().filter(|_| length > 0 && needed as u64 <= spare) {
+            collapse(file, length);
+            let held = file.metadata().map_or(0, |metadata| metadata.blocks() * 512);
+            self.padding = held.saturating_sub(self.len() as u64);
+        }
     }
 }
 
@@ -38,6 +68,33 @@ impl Deref for Shared {
 
     fn deref(&self) -> &Bytes {
         &self.bytes
+    }
+}
+
+/// How many of the file's bytes are to be in huge pages.
+fn in_huge_pages(length: usize) -> usize {
+    length.saturating_add(HUGE - WORTH) / HUGE * HUGE
+}
+
+/// Only what is mapped can be collapsed, and only at a huge page's boundary. The mapping goes again, the pages stay.
+fn collapse(file: &File, length: usize) {
+    use libc::{
+        madvise, mmap, munmap, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_PRIVATE, MAP_SHARED, PROT_NONE,
+        PROT_READ,
+    };
+    // From Linux 6.1 on; libc does not know it for musl.
+    const MADV_COLLAPSE: libc::c_int = 25;
+    // SAFETY: what is mapped over is only what was reserved here, and nobody reads it.
+    unsafe {
+        let reserved = mmap(null_mut(), length + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if reserved == MAP_FAILED {
+            return;
+        }
+        let start = reserved.byte_add(reserved.cast::<u8>().align_offset(HUGE));
+        if mmap(start, length, PROT_READ, MAP_SHARED | MAP_FIXED, file.as_raw_fd(), 0) != MAP_FAILED {
+            madvise(start, length, MADV_COLLAPSE);
+        }
+        munmap(reserved, length + HUGE);
     }
 }
 
@@ -71,11 +128,14 @@ impl Filling {
         if self.length == 0 {
             return Ok(Shared::default());
         }
+        // What is behind the content costs nothing until it is collapsed, and is never sent.
+        let length = self.length as usize;
+        let _ = self.file.set_len(length.max(in_huge_pages(length)) as u64);
         let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
         fcntl_add_seals(&self.file, seals)?;
         // SAFETY: sealed, the file cannot change under the mapping.
-        let map = unsafe { Mmap::map(&self.file) }?;
-        Ok(Shared { bytes: Bytes::from_owner(map), file: Some(Arc::new(self.file)), start: 0 })
+        let map = unsafe { MmapOptions::new().len(length).map(&self.file) }?;
+        Ok(Shared { bytes: Bytes::from_owner(map), file: Some(Arc::new(self.file)), start: 0, padding: 0 })
     }
 }
 

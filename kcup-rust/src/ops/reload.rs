@@ -103,8 +103,8 @@ impl Reload {
 
     /// Makes content of what was read, unless that failed, and serves it.
     async fn load(&mut self, read: Result<Source, String>, server: &Server) {
-        let options = self.options.clone();
-        match content::apart(move || content::make(read?, &options)).await {
+        let (options, spare) = (self.options.clone(), server.spare());
+        match content::apart(move || Ok(content::make(read?, &options)?.collapse(spare))).await {
             Ok(content) => {
                 log::info!("loaded {} bytes", content.identity.body.len());
                 server.replace(content).await;

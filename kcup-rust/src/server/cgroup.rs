@@ -99,6 +99,11 @@ impl Memory {
         self.groups.iter().filter_map(Group::room).min().unwrap_or(u64::MAX)
     }
 
+    /// How many of them may be taken for speed alone.
+    pub fn spare(&self) -> u64 {
+        self.room() / 8
+    }
+
     /// Whether socket buffers are a part of it.
     pub fn is_charged(&self) -> bool {
         self.groups.iter().any(|group| group.charged)

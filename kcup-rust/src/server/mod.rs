@@ -34,6 +34,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 
 use accept::{Acceptor, Post};
+use cgroup::Memory;
 use clock::Clock;
 use counters::{Counters, Counts};
 use phases::{Tick, TICKS};
@@ -117,6 +118,7 @@ impl Server {
     /// Opens all that serving needs, and starts no thread yet. Call it inside a tokio runtime.
     pub fn new(listener: Listener, options: &Options, content: Content) -> Result<Server, String> {
         let limits = limits(options);
+        let content = content.collapse(Memory::open().spare());
         let log = options.access_log.map(AccessLog::new);
         let view = View {
             content: Served::new(ArcSwap::from_pointee(content)),

@@ -107,6 +107,11 @@ impl Server {
         true
     }
 
+    /// How many bytes may be taken for speed alone.
+    pub fn spare(&self) -> u64 {
+        self.versions.memory.spare()
+    }
+
     /// The end of a reload.
     pub fn abandon(&self) {
         self.versions.state.borrow_mut().needed = 0;
