@@ -32,6 +32,8 @@ pub struct Connection {
     kept: Option<Box<Kept>>,
     outgoing: Option<Box<Outgoing>>,
     pub claim: Claim,
+    /// When less was last seen to be held than was claimed.
+    moved: Tick,
     /// Why the connection ends with the answer on its way, or lingers; nothing if it does not.
     closing: Option<Reason>,
     /// Whether the peer has ended its side: what was sent before is read to its end, which no event will announce again.
@@ -95,6 +97,7 @@ impl Connection {
             kept: None,
             outgoing: None,
             claim: Claim::default(),
+            moved: 0,
             closing: None,
             ended: false,
             again: false,

@@ -28,26 +28,30 @@ impl Connection {
         account.wrote(&mut self.claim, bytes - left);
     }
 
-    /// Asks the kernel what it holds, takes back a buffer that the times no longer allow, and says whether the peer is the
-    /// reason for any of it.
-    pub fn settle(&mut self, account: &mut Account) -> bool {
+    /// Asks the kernel what it holds, and takes back a buffer that the times no longer allow.
+    pub fn settle(&mut self, account: &mut Account, now: Tick) {
         let held = sys::held(&self.socket).unwrap_or(self.claim.bytes);
         // Nobody reads the requests of a connection whose response is blocked.
         let unread = if self.outgoing.is_some() { RECEIVE_BUFFER } else { 0 };
+        if held + unread < self.claim.bytes {
+            self.moved = now;
+        }
         account.set(&mut self.claim, held + unread);
         self.set_buffer(LEAST_BUFFER);
-        held > 0
     }
 
     /// The order in which connections are reset for want of memory: by when the peer was last seen to acknowledge something.
     /// Where that differs by less than a second who has taken more of its response goes later: those that read now and then,
     /// in spite of those that have just come and do not read at all. `since` is when its phase began.
     pub fn standing(&mut self, since: Tick, now: Tick) -> (Reverse<Tick>, u64, Reverse<Tick>) {
-        let (moved, taken) = match &mut self.outgoing {
-            Some(outgoing) => outgoing.look(&self.socket, now).taken(),
-            None => (since, u64::MAX),
+        let ago = |then: Tick| now.wrapping_sub(then);
+        let (age, taken) = match &mut self.outgoing {
+            Some(outgoing) => {
+                let (moved, taken) = outgoing.look(&self.socket, now).taken();
+                (ago(moved), taken)
+            }
+            None => (ago(since).min(ago(self.moved)), u64::MAX),
         };
-        let age = now.wrapping_sub(moved);
         (Reverse(age / TICKS), taken / u64::from(LEAST_BUFFER), Reverse(age))
     }
 

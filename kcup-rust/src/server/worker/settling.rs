@@ -18,7 +18,7 @@ impl Worker {
         let end = self.connections.capacity();
         for key in (self.settled..end).chain(0..self.settled) {
             if let Some(connection) = self.connections.get_mut(key).filter(|one| one.claim.bytes > 0) {
-                connection.settle(&mut self.account);
+                connection.settle(&mut self.account, self.clock.tick());
             }
             if self.account.is_settled() {
                 self.settled = key + 1;
