@@ -42,6 +42,7 @@ def test_without_descriptors_it_pauses_and_goes_on(serve):
     assert server.cpu_seconds() - before < 0.3, "it spins"
     assert server.process.poll() is None
     assert len(server.stderr().splitlines()) < 10, "it logs without end"
+    assert server.stderr().endswith(": too many open files\n")
     for connection in held:
         connection.socket.close()
     with Connection(server.address) as connection:

@@ -1,6 +1,7 @@
 """K-110: healthcheck, of a kcup and of servers that are something else."""
 
 import contextlib
+import errno
 import os
 import socket
 import struct
@@ -13,6 +14,8 @@ import pytest
 from runner.cases import of_kind
 from runner.parts import to_bytes
 from runner.process import unread
+from runner.syscalls import Watch
+from runner.twin import Server
 
 PREFIX = "kcup: unhealthy: "
 POLICY = b"version: STSv1\r\nmode: none\r\nmax_age: 604800\r\n"
@@ -169,6 +172,14 @@ def test_nobody_listens(twin, host, shown):
         port = bound.getsockname()[1]
         expected = unhealthy(f"cannot connect to {shown}:{port}: connection refused")
         assert outcome(twin, "--host", host, "--port", str(port)) == expected
+
+
+@pytest.mark.spec("K-110", "K-08")
+def test_no_thread_is_needed(twin, serve):
+    """Go's runtime makes some before any code of ours runs, and says itself that it cannot."""
+    watch = Watch(("clone",), lambda *_: errno.EAGAIN)
+    with Server(twin, ["healthcheck", *where(serve())], wait=False, preexec_fn=watch.enter) as asking:
+        assert (asking.wait(), asking.stderr()[:8]) == ((0, "") if twin.name == "rust" else (2, "runtime:"))
 
 
 @pytest.mark.spec("K-110")

@@ -76,6 +76,7 @@ def test_connections_that_the_kernel_refuses_to_watch_are_shed(serve):
     assert asked(server.address)
     warnings = [line for line in server.stderr().splitlines() if "warn" in line.lower()]
     assert 1 <= len(warnings) <= 5, f"{len(warnings)} lines in the log"
+    assert warnings[0].endswith("cannot watch a connection: no space left on device")
 
 
 @pytest.mark.spec("K-07", "K-08")

@@ -30,8 +30,18 @@ from .kernel import (
 from .process import descriptors
 
 NUMBERS = {
-    "x86_64": {"sendfile": (40,), "epoll_ctl": (233,), "epoll_wait": (232, 281, 441)},
-    "aarch64": {"sendfile": (71,), "epoll_ctl": (21,), "epoll_wait": (22, 441)},
+    "x86_64": {
+        "sendfile": (40,),
+        "epoll_ctl": (233,),
+        "epoll_wait": (232, 281, 441),
+        "clone": (56, 435),
+    },
+    "aarch64": {
+        "sendfile": (71,),
+        "epoll_ctl": (21,),
+        "epoll_wait": (22, 441),
+        "clone": (220, 435),
+    },
 }[os.uname().machine]
 EPOLL_CTL_ADD = 1
 

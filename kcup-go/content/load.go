@@ -181,22 +181,15 @@ func origin(cfg *config.Config) string {
 	return fmt.Sprintf("%q", cfg.File)
 }
 
-// reason words what the system says (K-11).
+// reason is why there is no content (K-11).
 func reason(err error) error {
-	var number syscall.Errno
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return errors.New("no such file")
-	case errors.Is(err, fs.ErrPermission):
-		return errors.New("permission denied")
 	case errors.Is(err, syscall.EISDIR):
 		return errDirectory
 	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
 		return errNoMemory
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errNotRegular
-	case errors.As(err, &number):
-		return number
 	}
-	return err
+	return Reason(err)
 }

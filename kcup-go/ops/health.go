@@ -9,12 +9,12 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"kcup/config"
+	"kcup/content"
 )
 
 const (
@@ -43,7 +43,7 @@ func ask(cfg *config.Config, deadline time.Time) error {
 		return silent
 	}
 	if err != nil {
-		return fmt.Errorf("cannot connect to %s: %w", strings.TrimPrefix(network+":", "tcp:")+address, system(err))
+		return fmt.Errorf("cannot connect to %s: %w", strings.TrimPrefix(network+":", "tcp:")+address, content.Reason(err))
 	}
 	defer connection.Close()
 	_ = connection.SetDeadline(deadline) // only a closed one has none
@@ -77,12 +77,4 @@ func reachable(cfg *config.Config) netip.AddrPort {
 		host = netip.IPv6Loopback()
 	}
 	return netip.AddrPortFrom(host, cfg.Port)
-}
-
-// system is what the system said, without what the library was doing.
-func system(err error) error {
-	if number := syscall.Errno(0); errors.As(err, &number) {
-		return number
-	}
-	return err
 }

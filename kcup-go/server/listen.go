@@ -1,13 +1,13 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
 
 	"kcup/config"
+	"kcup/content"
 )
 
 // backlog asks for more than there will be: the kernel has a limit of its own.
@@ -38,7 +38,7 @@ func Listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error)
 	asked := netip.AddrPortFrom(host, port)
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("cannot listen on %s: %w", asked, listenReason(err))
+			err = fmt.Errorf("cannot listen on %s: %w", asked, content.Reason(err))
 		}
 	}()
 	family, address := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(port), Addr: host.As16()})
@@ -102,17 +102,4 @@ func addressOf(name unix.Sockaddr) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom16(name.Addr), uint16(name.Port))
 	}
 	return netip.AddrPort{}
-}
-
-// listenReason words what K-16 words.
-func listenReason(err error) error {
-	switch {
-	case errors.Is(err, unix.EADDRINUSE):
-		return errors.New("address already in use")
-	case errors.Is(err, unix.EADDRNOTAVAIL):
-		return errors.New("address not available")
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return errors.New("permission denied")
-	}
-	return err
 }

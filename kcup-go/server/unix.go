@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"kcup/content"
 )
 
 // unixMode lets anybody in who may enter the directory.
@@ -17,7 +19,7 @@ const unixMode = 0o666
 func listenUnix(path string) (fd int, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("cannot listen on unix:%s: %w", path, listenReason(err))
+			err = fmt.Errorf("cannot listen on unix:%s: %w", path, content.Reason(err))
 		}
 	}()
 	if fd, err = unixSocket(); err != nil {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use kcup_rust::config::{self, Options, Parsed};
-use kcup_rust::content::{self, policy};
+use kcup_rust::content::{self, cannot, policy};
 use kcup_rust::ops::{
     self, admin::Admin, health, notify::Notifier, reload::Reload, sandbox, signals::Stop, stream,
 };
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let done = match config::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => Ok((text, 0)),
         Ok(Parsed::Ask(options, question)) => policy::answer(&options, &question).map_err(|why| (why, 1)),
-        Ok(Parsed::CheckHealth(options)) => health::check(options).map(nothing).map_err(|why| (why, 1)),
+        Ok(Parsed::CheckHealth(options)) => health::check(&options).map(nothing).map_err(|why| (why, 1)),
         Ok(Parsed::Serve(options)) => run(options).map(nothing).map_err(|why| (why, 1)),
         Err(why) => Err((why, 2)),
     };
@@ -29,12 +29,12 @@ fn run(options: Options) -> Result<(), String> {
     let passed = server::passed()?;
     ops::log::init(options.log_level, options.log_format);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    let runtime = runtime.map_err(cannot("start"))?;
     runtime.block_on(serve(Arc::new(options), passed))
 }
 
 async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), String> {
-    let mut stop = Stop::new().map_err(|error| format!("cannot take signals: {error}"))?;
+    let mut stop = Stop::new().map_err(cannot("take signals"))?;
     let Some(content) = content::load_unless(stop.next(), &options, server::has_room(&options)).await? else {
         return Ok(());
     };

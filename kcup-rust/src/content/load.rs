@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 
-use super::{digest, policy, Content, Digest, Settings, Shared, COMPRESSED};
+use super::{digest, policy, reason, Content, Digest, Settings, Shared, COMPRESSED};
 use crate::config::{quoted, Compression, Options, Preset};
 
 /// Content as it was read.
@@ -184,17 +184,11 @@ pub(super) fn origin(options: &Options) -> String {
 
 fn worded(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "no such file".into(),
-        io::ErrorKind::PermissionDenied => "permission denied".into(),
         io::ErrorKind::IsADirectory => {
             "it is a directory (Docker creates one when the source of a mount is missing)".into()
         }
         io::ErrorKind::OutOfMemory | io::ErrorKind::StorageFull => NO_MEMORY.into(),
-        _ => {
-            let text = error.to_string();
-            let (reason, _) = text.split_once(" (os error").unwrap_or((&text, ""));
-            reason.to_lowercase()
-        }
+        _ => reason(error),
     }
 }
 

@@ -7,6 +7,7 @@ mod compress;
 mod load;
 mod media_type;
 pub mod policy;
+mod reason;
 mod render;
 mod shared;
 
@@ -20,6 +21,7 @@ use crate::config::{Compression, Options};
 use render::Common;
 
 pub use load::{again, apart, load, load_unless, look, make, needs, Source};
+pub use reason::{cannot, reason};
 pub use render::Block;
 pub use shared::{Filling, Shared};
 

@@ -22,6 +22,7 @@ use super::metrics::{self, Numbers};
 use super::process::Process;
 use super::reload::Reloads;
 use crate::config::Host;
+use crate::content::cannot;
 use crate::respond::{self, Connection, Now};
 use crate::server::clock::unix_now;
 use crate::server::guard::{Guard, Verdict};
@@ -61,7 +62,7 @@ impl Admin {
     pub fn open(address: SocketAddr) -> Result<Admin, String> {
         let listener = Listener::bind(&Host::Ip(address.ip()), address.port())?;
         let runtime = Builder::new_current_thread().enable_io().enable_time().build();
-        let runtime = runtime.map_err(|error| format!("cannot start the admin listener: {error}"))?;
+        let runtime = runtime.map_err(cannot("start the admin listener"))?;
         Ok(Admin { runtime, listener, process: Process::open() })
     }
 
@@ -72,12 +73,12 @@ impl Admin {
             let _inside = runtime.enter();
             TcpListener::from_std(socket.into())
         };
-        let listener = listener.map_err(|error| format!("cannot watch the admin listener: {error}"))?;
+        let listener = listener.map_err(cannot("watch the admin listener"))?;
         log::info!("admin listening on {name}");
         let sources = Arc::new(Sources { process, view, reloads });
         let answer = move || runtime.block_on(accept(listener, sources));
         let thread = thread::Builder::new().name("admin".into()).spawn(answer);
-        thread.map(drop).map_err(|error| format!("cannot start the admin listener: {error}"))
+        thread.map(drop).map_err(cannot("start the admin listener"))
     }
 }
 

@@ -1,34 +1,34 @@
 //! `kcup healthcheck` (K-110). Sibling: kcup-go/ops/health.go.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::mpsc::channel;
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::{SockAddr, Socket, Type};
 
 use crate::config::{Host, Options};
-use crate::server::reason;
+use crate::content::reason;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 /// `--header` can make a head long, but the kernel bounds what a command line holds.
 const LONGEST_HEAD: u64 = 4 << 20;
 
 /// Asks the server that `options` would make. An error says why it is not well.
-pub fn check(options: Options) -> Result<(), String> {
-    let (told, answer) = channel();
-    // A thread that is left behind needs no other clock: what follows is the end of the process.
-    thread::spawn(move || told.send(ask(&options)));
-    let late = |_| Err(format!("no answer within {} seconds", PATIENCE.as_secs()));
-    answer.recv_timeout(PATIENCE).unwrap_or_else(late).map_err(|why| format!("unhealthy: {why}"))
+pub fn check(options: &Options) -> Result<(), String> {
+    let end = Instant::now() + PATIENCE;
+    let asked = match ask(options, end) {
+        Err(_) if Instant::now() >= end => Err(format!("no answer within {} seconds", PATIENCE.as_secs())),
+        asked => asked,
+    };
+    asked.map_err(|why| format!("unhealthy: {why}"))
 }
 
-fn ask(options: &Options) -> Result<(), String> {
-    let mut server = connect(&options.host, options.port)?;
+fn ask(options: &Options, end: Instant) -> Result<(), String> {
+    let (name, connected) = connect(&options.host, options.port, end);
+    let mut server = connected.map_err(|error| format!("cannot connect to {name}: {}", reason(&error)))?;
     let path = options.path.as_deref().unwrap_or("/");
     let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-    let sent = server.write_all(request.as_bytes());
+    let sent = server.socket.write_all(request.as_bytes());
     match sent.and_then(|()| status(&mut server)) {
         Ok(Some(200)) => Ok(()),
         Ok(Some(status)) => Err(format!("the answer is {status}")),
@@ -36,7 +36,8 @@ fn ask(options: &Options) -> Result<(), String> {
     }
 }
 
-fn connect(host: &Host, port: u16) -> Result<Socket, String> {
+/// What the server is called, and a connection to it.
+fn connect(host: &Host, port: u16, end: Instant) -> (String, io::Result<Until>) {
     let (address, name) = match host {
         Host::Ip(ip) => {
             let address = SocketAddr::new(reachable(*ip), port);
@@ -46,9 +47,33 @@ fn connect(host: &Host, port: u16) -> Result<Socket, String> {
     };
     let connected = address.and_then(|address| {
         let socket = Socket::new(address.domain(), Type::STREAM, None)?;
-        socket.connect(&address).map(|()| socket)
+        // Of connecting, too.
+        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.connect(&address).map(|()| Until { socket, end })
     });
-    connected.map_err(|error| format!("cannot connect to {name}: {}", reason(&error)))
+    (name, connected)
+}
+
+/// A connection that is read until a moment.
+struct Until {
+    socket: Socket,
+    end: Instant,
+}
+
+impl Read for Until {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let left = self.end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            self.socket.set_read_timeout(Some(left))?;
+            match self.socket.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => (),
+                read => return read,
+            }
+        }
+    }
 }
 
 /// Where a server is that listens on `ip`: "any" is this host too.

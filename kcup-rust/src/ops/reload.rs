@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use super::notify::Notifier;
 use super::signals;
 use crate::config::Options;
-use crate::content::{self, Source};
+use crate::content::{self, cannot, Source};
 use crate::server::Server;
 use settling::{Settling, Verdict, SETTLING_TIME};
 
@@ -41,7 +41,7 @@ impl Reload {
         Ok(Reload {
             counts: Arc::default(),
             options: options.clone(),
-            hangups: signals::hangups().map_err(|error| format!("cannot take signals: {error}"))?,
+            hangups: signals::hangups().map_err(cannot("take signals"))?,
             settling: Settling::default(),
             failure: None,
         })

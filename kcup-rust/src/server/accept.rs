@@ -20,6 +20,7 @@ use super::listen::{outfit, Listener};
 use super::phases::Phase;
 use super::status::{Room, Status};
 use super::worker::{Arrival, Mail};
+use crate::content::reason;
 use crate::ops::access_log::Peer;
 
 /// How long accepting rests when the system is out of something (SPEC K-85).
@@ -219,7 +220,7 @@ impl Acceptor {
         }
         if self.complained.get().is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
             self.complained.set(Some(Instant::now()));
-            log::warn!("cannot accept connections, trying again: {error}");
+            log::warn!("cannot accept connections, trying again: {}", reason(error));
         }
         tokio::time::sleep(PAUSE).await;
     }

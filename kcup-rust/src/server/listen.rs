@@ -1,6 +1,6 @@
 //! The listening socket. Sibling: kcup-go/server/listen.go.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 
@@ -9,6 +9,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use super::account::{LEAST_BUFFER, RECEIVE_BUFFER};
 use super::unix;
 use crate::config::Host;
+use crate::content::reason;
 
 /// More than the kernel's default of `net.core.somaxconn`, which caps it.
 pub const BACKLOG: i32 = 65535;
@@ -71,18 +72,4 @@ fn bind(ip: IpAddr, port: u16) -> io::Result<Socket> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket)
-}
-
-/// What went wrong with a socket. Worded here, since every C library words it differently.
-pub fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        ErrorKind::AddrInUse => "address already in use".into(),
-        ErrorKind::AddrNotAvailable => "address not available".into(),
-        ErrorKind::PermissionDenied => "permission denied".into(),
-        _ => {
-            let text = error.to_string().to_lowercase();
-            let (reason, _) = text.split_once(" (os error").unwrap_or((&text, ""));
-            reason.into()
-        }
-    }
 }

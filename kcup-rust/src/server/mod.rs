@@ -43,12 +43,12 @@ use versions::Versions;
 use worker::{Books, Limits, Worker};
 
 use crate::config::Options;
-use crate::content::Content;
+use crate::content::{cannot, reason, Content};
 use crate::ops::access_log::AccessLog;
 use crate::ops::stream;
 
 pub use fits::has_room;
-pub use listen::{reason, Listener};
+pub use listen::Listener;
 pub use passed::passed;
 
 /// The content that is served.
@@ -133,7 +133,7 @@ impl Server {
         for counters in &view.counters {
             let status = Arc::new(Status::new(room.clone()));
             let (mail, mailbox) = channel();
-            let (poll, waker) = worker::poll().map_err(|error| format!("cannot start a worker: {error}"))?;
+            let (poll, waker) = worker::poll().map_err(cannot("start a worker"))?;
             posts.push(Post { mail, waker, status: status.clone() });
             let lines = log.as_ref().map(AccessLog::lines);
             let books = Books { status, counters: counters.clone(), lines };
@@ -143,14 +143,14 @@ impl Server {
                 let worker = Worker::new(poll, mailbox, books, content, limits, Clock::new(start));
                 if let Err(error) = worker.run() {
                     // Half a server is none.
-                    stream::report(Err((format!("a worker ended: {error}"), 1)));
+                    stream::report(Err((format!("a worker ended: {}", reason(&error)), 1)));
                     process::exit(1);
                 }
             });
             work.push(run);
         }
-        let acceptor = Acceptor::new(listener, posts, room, log.is_some())
-            .map_err(|error| format!("cannot watch the listener: {error}"))?;
+        let acceptor =
+            Acceptor::new(listener, posts, room, log.is_some()).map_err(cannot("watch the listener"))?;
         let versions = Versions::new(options);
         let shutdown_timeout = options.shutdown_timeout;
         let server = Server { acceptor, view, log, versions, work, workers, shutdown_timeout };
@@ -161,11 +161,11 @@ impl Server {
     /// Starts the workers.
     pub fn start(&mut self) -> Result<(), String> {
         if let Some(log) = &mut self.log {
-            log.start().map_err(|error| format!("cannot start the access log: {error}"))?;
+            log.start().map_err(cannot("start the access log"))?;
         }
         for (number, work) in self.work.drain(..).enumerate() {
             let thread = thread::Builder::new().name(format!("worker-{number}"));
-            thread.spawn(work).map_err(|error| format!("cannot start a worker: {error}"))?;
+            thread.spawn(work).map_err(cannot("start a worker"))?;
         }
         Ok(())
     }

@@ -6,7 +6,8 @@ use std::os::fd::{FromRawFd, RawFd};
 
 use socket2::{Domain, Socket, Type};
 
-use super::listen::{reason, set_options, Listener};
+use super::listen::{set_options, Listener};
+use crate::content::reason;
 
 /// SD_LISTEN_FDS_START.
 const FIRST: RawFd = 3;

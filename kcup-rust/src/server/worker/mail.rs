@@ -11,7 +11,7 @@ use super::super::connection::Connection;
 use super::super::counters::Reason;
 use super::super::phases::{Phase, Tick, TICKS};
 use super::{Bounds, Worker};
-use crate::content::Content;
+use crate::content::{reason, Content};
 use crate::ops::access_log::Peer;
 
 /// How long a connection that was accepted may take to its first byte during a drain.
@@ -70,7 +70,7 @@ impl Worker {
         let registry = self.poll.registry();
         self.counters.0.accepted.add(1);
         if let Err(error) = registry.register(&mut socket, Token(key), interest) {
-            self.complain(format_args!("cannot watch a connection: {error}"));
+            self.complain(format_args!("cannot watch a connection: {}", reason(&error)));
             self.counters.0.close(Reason::Shed);
             return self.status.closed();
         }

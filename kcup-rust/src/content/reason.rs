@@ -1,0 +1,26 @@
+//! The words for what the system says. Every C library has its own. Sibling: kcup-go/content/reason.go.
+
+use std::io::{self, ErrorKind};
+
+use rustix::io::Errno;
+
+/// Says what could not be done, and why: `.map_err(cannot("start"))`.
+pub fn cannot(what: &str) -> impl Fn(io::Error) -> String + '_ {
+    move |error| format!("cannot {what}: {}", reason(&error))
+}
+
+/// Why something failed, in lower case and without a number.
+pub fn reason(error: &io::Error) -> String {
+    let known = match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "no such file",
+        ErrorKind::PermissionDenied => "permission denied",
+        ErrorKind::AddrInUse => "address already in use",
+        ErrorKind::AddrNotAvailable => "address not available",
+        _ if Errno::from_io_error(error) == Some(Errno::MFILE) => "too many open files",
+        _ => {
+            let text = error.to_string().to_lowercase();
+            return text.split_once(" (os error").map_or(text.clone(), |(reason, _)| reason.into());
+        }
+    };
+    known.into()
+}
