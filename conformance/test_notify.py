@@ -8,12 +8,14 @@ import select
 import signal
 import socket
 import tempfile
+import threading
 import time
 
 import pytest
 
 from runner.process import until
 from runner.reload import GET, become, get, plain, rename_over, serves
+from runner.syscalls import Watch
 from runner.wire import Connection
 
 LIMIT = 15
@@ -140,6 +142,37 @@ def test_signals_during_a_reload_are_one_more_after_it(serve, manager):
     assert manager.told() == {"STOPPING": "1"}
     assert server.wait(10) == 0
     assert not manager.has_told()
+
+
+@pytest.mark.spec("K-142")
+def test_nothing_is_told_after_the_end(serve, manager):
+    """The READY=1 of a reload is held up by the kernel while the drain begins."""
+    held, ended = threading.Event(), threading.Event()
+
+    def judge(_, arguments):
+        if server and said(arguments) == b"READY=1":
+            held.set()
+            ended.wait(2)
+
+    def said(arguments):
+        with open(f"/proc/{server.process.pid}/mem", "rb") as memory:
+            memory.seek(arguments[1])
+            return memory.read(arguments[2])
+
+    server = None
+    server = started(serve, manager, preexec_fn=Watch(("send",), judge, at_once=True).enter)
+    assert manager.told() == {"READY": "1"}
+    server.signal(signal.SIGHUP)
+    assert "RELOADING" in manager.told()
+    assert held.wait(LIMIT)
+    server.signal()
+    told = manager.told()
+    ended.set()
+    assert server.wait(10) == 0
+    while manager.has_told():
+        assert told != {"STOPPING": "1"}
+        told = manager.told()
+    assert told == {"STOPPING": "1"}
 
 
 @pytest.mark.spec("K-142")

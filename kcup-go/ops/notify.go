@@ -5,7 +5,7 @@ package ops
 import (
 	"fmt"
 	"os"
-	"sync/atomic"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,10 +13,13 @@ import (
 // notifyTimeout bounds how long we wait for a manager that does not read what it is told.
 const notifyTimeout = 1 // seconds
 
+const stopping = "STOPPING=1"
+
 // Notifier tells the service manager how we are, as sd_notify(3) does (K-142). Without a manager it tells nobody.
 type Notifier struct {
-	socket   int // -1: none
-	stopping atomic.Bool
+	socket int // -1: none
+	mutex  sync.Mutex
+	over   bool // STOPPING=1 has been said, which is the last word
 }
 
 // NewNotifier connects to the manager, which the sandbox forbids later.
@@ -45,14 +48,16 @@ func (n *Notifier) Reloading() {
 	n.tell(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", now.Nano()/1000))
 }
 
-// Stopping is said when the drain begins, and is the last word.
-func (n *Notifier) Stopping() {
-	n.tell("STOPPING=1")
-	n.stopping.Store(true)
-}
+// Stopping is said when the drain begins.
+func (n *Notifier) Stopping() { n.tell(stopping) }
 
+// tell says nothing behind the last word, whoever began to speak before.
 func (n *Notifier) tell(state string) {
-	if n.socket >= 0 && !n.stopping.Load() {
-		_ = unix.Sendto(n.socket, []byte(state), unix.MSG_NOSIGNAL, nil)
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.socket < 0 || n.over {
+		return
 	}
+	_ = unix.Sendto(n.socket, []byte(state), unix.MSG_NOSIGNAL, nil)
+	n.over = state == stopping
 }
