@@ -8,13 +8,14 @@ import time
 
 import pytest
 
-from runner.process import children, frozen, has_read_all, until
+from runner.process import children, frozen, has_read_all, pending_signals, until
 from runner.wire import Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 BIG = bytes(range(256)) * 65536
 PATIENT = ("--shutdown-timeout-seconds", "60")
-both_signals = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+ENDING = [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT]
+each_signal = pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
 
 
 def refuses(address):
@@ -25,8 +26,21 @@ def refuses(address):
     return False
 
 
+@pytest.mark.spec("K-14")
+def test_other_signals_do_nothing(serve):
+    server = serve()
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE):
+        server.signal(number)
+        until(lambda: not pending_signals(server.process.pid))
+    with Connection(server.address) as connection:
+        connection.send(GET)
+        assert connection.answer().status == 200
+    server.signal()
+    assert server.wait(10) == 0
+
+
 @pytest.mark.spec("K-18", "K-07")
-@both_signals
+@each_signal
 def test_a_server_without_connections_ends_at_once(serve, number):
     server = serve(*PATIENT)
     server.signal(number)
@@ -47,7 +61,7 @@ def test_silent_connections_hold_nothing_up(serve):
 
 
 @pytest.mark.spec("K-18")
-@both_signals
+@each_signal
 def test_what_was_sent_is_answered(serve, number):
     """On connections that were open and on those that wait to be accepted. An answer may be faster than the signal."""
     server = serve(*PATIENT)
@@ -161,7 +175,7 @@ def test_what_is_still_open_is_cut_and_counted(serve):
 
 @pytest.mark.spec("K-18", "K-13")
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="a process namespace takes root")
-@both_signals
+@each_signal
 def test_it_drains_as_the_first_process(serve, number):
     """The kernel gives the first process of a namespace no default for a signal."""
     server = serve(prefix=(shutil.which("unshare"), "--pid", "--fork"))

@@ -1,4 +1,4 @@
-//! SIGTERM, SIGINT and SIGHUP. Sibling: kcup-go/ops/signals.go.
+//! The signals that mean something, and those that must not end us. Sibling: kcup-go/ops/signals.go.
 
 use std::io;
 
@@ -8,13 +8,21 @@ use tokio::signal::unix::{signal, Signal, SignalKind};
 pub struct Stop {
     terminate: Signal,
     interrupt: Signal,
+    quit: Signal,
 }
 
 impl Stop {
-    /// Call it inside a tokio runtime. From now on SIGHUP does not end the process either.
+    /// Call it inside a tokio runtime. From now on SIGHUP does not end the process either, nor do those that mean nothing.
     pub fn new() -> io::Result<Stop> {
         let _ = hangups()?;
-        Ok(Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        for nothing in [SignalKind::user_defined1(), SignalKind::user_defined2(), SignalKind::alarm()] {
+            let _ = signal(nothing)?;
+        }
+        Ok(Stop {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            quit: signal(SignalKind::quit())?,
+        })
     }
 
     /// Waits for the next of them.
@@ -22,6 +30,7 @@ impl Stop {
         tokio::select! {
             _ = self.terminate.recv() => (),
             _ = self.interrupt.recv() => (),
+            _ = self.quit.recv() => (),
         }
     }
 }
