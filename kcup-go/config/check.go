@@ -49,6 +49,8 @@ func check(rule, value string) string {
 		if mtasts.Domain(value) == "" {
 			return "is not a domain name"
 		}
+	default:
+		return "has no check called " + words[0]
 	}
 	return ""
 }

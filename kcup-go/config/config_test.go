@@ -162,3 +162,9 @@ func TestAPresetDecidesAndRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestACheckThatNobodyWroteRefusesEveryValue(t *testing.T) {
+	if check("whoel 1 2", "1") == "" {
+		t.Error("a check with a slip in its name lets everything pass")
+	}
+}
