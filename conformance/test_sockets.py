@@ -173,12 +173,12 @@ def test_what_has_waited_since_before_is_answered(serve):
 
 
 @pytest.mark.spec("K-141")
-@pytest.mark.parametrize("count", ["2", "17"])
-def test_another_number_of_sockets_is_an_error(serve, count):
+@pytest.mark.parametrize(("count", "said"), [("2", "2"), ("17", "17"), ("1\n", '"1\\n"')])
+def test_another_number_of_sockets_is_an_error(serve, count, said):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = activated(serve, listener.fileno(), "--log-level", "error", count=count, wait=False)
         assert server.wait() == 1
-    assert server.stderr() == f"{CANNOT_TAKE}there are {count}, and one is expected\n"
+    assert server.stderr() == f"{CANNOT_TAKE}there are {said}, and one is expected\n"
     assert server.process.stdout.read() == b""
 
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +23,9 @@ func passed() (l *listener, err error) {
 	}
 	if process != strconv.Itoa(os.Getpid()) || count == "" {
 		return nil, nil
+	}
+	if strings.Trim(count, "0123456789") != "" {
+		count = strconv.Quote(count)
 	}
 	if count != "1" {
 		err = fmt.Errorf("there are %s, and one is expected", count)

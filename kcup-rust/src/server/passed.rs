@@ -7,6 +7,7 @@ use std::os::fd::{FromRawFd, RawFd};
 use socket2::{Domain, Socket, Type};
 
 use super::listen::{set_options, Listener};
+use crate::config::quoted;
 use crate::content::reason;
 
 /// SD_LISTEN_FDS_START.
@@ -23,7 +24,10 @@ pub fn passed() -> Result<Option<Listener>, String> {
     let taken = match (process, count) {
         (Some(process), Some(count)) if process == std::process::id().to_string() => match &*count {
             "1" => inherit().map(Some),
-            _ => Err(format!("there are {count}, and one is expected")),
+            number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Err(format!("there are {number}, and one is expected"))
+            }
+            other => Err(format!("there are {}, and one is expected", quoted(other.as_bytes()))),
         },
         _ => Ok(None),
     };
