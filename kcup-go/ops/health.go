@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -54,7 +55,7 @@ func ask(cfg *config.Config, deadline time.Time) error {
 	var head fasthttp.ResponseHeader
 	_, err = fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", path)
 	if err == nil {
-		err = head.Read(bufio.NewReaderSize(connection, longestHead))
+		err = receive(&head, connection)
 	}
 	switch {
 	case err != nil && !time.Now().Before(deadline):
@@ -65,6 +66,18 @@ func ask(cfg *config.Config, deadline time.Time) error {
 		return fmt.Errorf("the answer is %d", head.StatusCode())
 	}
 	return nil
+}
+
+// receive reads a head, and needs a large buffer for none but a large one.
+func receive(head *fasthttp.ResponseHeader, from io.Reader) error {
+	for size := 4096; ; size *= 2 {
+		reader := bufio.NewReaderSize(from, size) // from the one before, which has the beginning
+		err := head.Read(reader)
+		if tooSmall := new(*fasthttp.ErrSmallBuffer); !errors.As(err, tooSmall) || size >= longestHead {
+			return err
+		}
+		from = reader
+	}
 }
 
 // reachable is where a server is that listens on cfg's host: "any" means this one.
