@@ -1,6 +1,7 @@
 """K-140, K-141: unix sockets, and sockets that a service manager passes."""
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from runner.cases import HOME
 from runner.peers import is_open
 from runner.process import until
 from runner.reload import GET, get
+from runner.syscalls import Watch
 from runner.wire import Connection
 
 CANNOT_TAKE = "kcup: cannot take the socket that was passed: "
@@ -44,6 +46,30 @@ def test_a_path_as_long_as_may_be(serve):
     with tempfile.TemporaryDirectory() as directory:
         path = directory + "/" + "a" * (106 - len(directory))
         assert get(serve("--host", f"unix:{path}").address).status == 200
+
+
+@pytest.mark.spec("K-140", "K-110")
+@pytest.mark.parametrize("name", ["@", "@" * 107, "@" + "a" * 105, "\udcff", "a\nb", "\u202e", 'a"b\\'], ids=ascii)
+def test_a_path_may_be_of_any_bytes(serve, twin, name):
+    """In the line of K-15, which stays one, it is written as a value is quoted."""
+    server = serve("--host", f"unix:{name}")
+    assert (server.directory / name).is_socket()
+    assert server.line.count(b"\n") == 1 and server.line.decode().rstrip("\n").isprintable()
+    result = twin.run(["healthcheck", "--host", f"unix:{name}"], cwd=server.directory)
+    assert (result.returncode, result.stderr) == (0, b"")
+    server.process.kill()
+    server.wait()
+    result = twin.run(["healthcheck", "--host", f"unix:{name}"], cwd=server.directory)
+    expected = server.line.replace(b"kcup listening on ", b"kcup: unhealthy: cannot connect to ").rstrip()
+    assert result.stderr == expected + b": connection refused\n"
+
+
+@pytest.mark.spec("K-140")
+def test_the_mode_is_there_from_the_beginning(serve):
+    """To set it later would follow a link that somebody put in the socket's place."""
+    watch = Watch(("chmod",), lambda *_: errno.EPERM)
+    server = serve("--host", "unix:socket", preexec_fn=watch.enter)
+    assert stat.S_IMODE(os.stat(server.address).st_mode) == 0o666
 
 
 @pytest.mark.spec("K-140", "K-16")

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,12 @@ func usagef(format string, values ...any) error { return UsageError{fmt.Sprintf(
 
 func unexpected(argument string) error {
 	return usagef("unexpected argument %q (see kcup --help)", argument)
+}
+
+// Escaped is text as %q has it between its quotes.
+func Escaped(text string) string {
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
 }
 
 // usageError puts what the library found into the words of K-04. rest begins with

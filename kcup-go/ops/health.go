@@ -9,13 +9,14 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"strings"
+	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"kcup/config"
 	"kcup/content"
+	"kcup/server"
 )
 
 const (
@@ -33,18 +34,13 @@ func Health(cfg *config.Config) error {
 }
 
 func ask(cfg *config.Config, deadline time.Time) error {
-	network, address := "unix", cfg.Unix
-	if cfg.Unix == "" {
-		network, address = "tcp", reachable(cfg).String()
-	}
 	silent := fmt.Errorf("no answer within %d seconds", healthTimeout/time.Second)
-	dialer := net.Dialer{Deadline: deadline}
-	connection, err := dialer.Dial(network, address)
-	if err != nil && !time.Now().Before(deadline) {
+	name, connection, err := dial(cfg, deadline)
+	if errors.Is(err, syscall.EAGAIN) || err != nil && !time.Now().Before(deadline) {
 		return silent
 	}
 	if err != nil {
-		return fmt.Errorf("cannot connect to %s: %w", strings.TrimPrefix(network+":", "tcp:")+address, content.Reason(err))
+		return fmt.Errorf("cannot connect to %s: %w", name, content.Reason(err))
 	}
 	defer connection.Close()
 	_ = connection.SetDeadline(deadline) // only a closed one has none
@@ -78,6 +74,17 @@ func receive(head *fasthttp.ResponseHeader, from io.Reader) error {
 		}
 		from = reader
 	}
+}
+
+// dial connects to the server, and says what it is called.
+func dial(cfg *config.Config, deadline time.Time) (name string, connection net.Conn, err error) {
+	if cfg.Unix != "" {
+		connection, err = server.DialUnix(cfg.Unix, time.Until(deadline))
+		return "unix:" + config.Escaped(cfg.Unix), connection, err
+	}
+	name = reachable(cfg).String()
+	connection, err = (&net.Dialer{Deadline: deadline}).Dial("tcp", name)
+	return name, connection, err
 }
 
 // reachable is where a server is that listens on cfg's host: "any" means this one.

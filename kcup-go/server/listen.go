@@ -27,7 +27,7 @@ func newListener(cfg *config.Config) (*listener, error) {
 	}
 	if cfg.Unix != "" {
 		fd, err := listenUnix(cfg.Unix)
-		return &listener{fd, "unix:" + cfg.Unix, true}, err
+		return &listener{fd, unixName(cfg.Unix), true}, err
 	}
 	fd, at, err := Listen(cfg.Host, cfg.Port)
 	return &listener{fd, "http://" + at.String() + "/", false}, err

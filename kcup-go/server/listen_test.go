@@ -58,7 +58,7 @@ func TestOnlyAListeningStreamSocketIsInherited(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "s")
 	listening := socket(unix.AF_UNIX, unix.SOCK_STREAM)
-	if unix.Bind(listening, unixAddress(path)) != nil || unix.Listen(listening, 1) != nil {
+	if atPath(unix.SYS_BIND, listening, path) != nil || unix.Listen(listening, 1) != nil {
 		t.Fatal("cannot listen")
 	}
 	l, err := inherit(listening)

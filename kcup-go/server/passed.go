@@ -53,7 +53,7 @@ func inherit(fd int) (*listener, error) {
 		return nil, err
 	}
 	if name, is := name.(*unix.SockaddrUnix); is {
-		return &listener{fd, "unix:" + name.Name, true}, nil
+		return &listener{fd, unixName(name.Name), true}, nil
 	}
 	return &listener{fd, "http://" + addressOf(name).String() + "/", false}, setOptions(fd)
 }

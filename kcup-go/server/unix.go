@@ -5,36 +5,42 @@ package server
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"syscall"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"kcup/config"
 	"kcup/content"
 )
 
 // unixMode lets anybody in who may enter the directory.
 const unixMode = 0o666
 
+// unixName is what a unix socket is called.
+func unixName(path string) string { return "unix:" + config.Escaped(path) }
+
 // listenUnix makes a listening socket at a path (K-140). The kernel does not hand its options down to connections.
 func listenUnix(path string) (fd int, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("cannot listen on unix:%s: %w", path, content.Reason(err))
+			err = fmt.Errorf("cannot listen on %s: %w", unixName(path), content.Reason(err))
 		}
 	}()
 	if fd, err = unixSocket(); err != nil {
 		return fd, err
 	}
-	address := unixAddress(path)
-	if err = unix.Bind(fd, address); err == unix.EADDRINUSE {
+	// Not by chmod(2) afterwards: a link that somebody put there meanwhile would be followed. We make no other files.
+	defer unix.Umask(unix.Umask(^unixMode & 0o777))
+	if err = atPath(unix.SYS_BIND, fd, path); err == unix.EADDRINUSE {
 		if err = makeWay(path); err == nil {
-			err = unix.Bind(fd, address)
+			err = atPath(unix.SYS_BIND, fd, path)
 		}
 	}
 	if err != nil {
-		return fd, err
-	}
-	if err = os.Chmod(path, unixMode); err != nil {
 		return fd, err
 	}
 	return fd, unix.Listen(fd, backlog)
@@ -54,7 +60,7 @@ func makeWay(path string) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if err = unix.Connect(fd, unixAddress(path)); err != unix.ECONNREFUSED {
+	if err = atPath(unix.SYS_CONNECT, fd, path); err != unix.ECONNREFUSED {
 		return unix.EADDRINUSE
 	}
 	return os.Remove(path)
@@ -64,10 +70,33 @@ func unixSocket() (fd int, err error) {
 	return unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 }
 
-// unixAddress names a file: to the library a leading @ would mean an abstract name.
-func unixAddress(path string) *unix.SockaddrUnix {
-	if path[0] == '@' {
-		path = "./" + path
+// DialUnix connects to the socket at a path, and waits for so long. The error is then EAGAIN.
+func DialUnix(path string, patience time.Duration) (net.Conn, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
 	}
-	return &unix.SockaddrUnix{Name: path}
+	file := os.NewFile(uintptr(fd), path)
+	defer file.Close()
+	timeout := unix.NsecToTimeval(patience.Nanoseconds())
+	if err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &timeout); err != nil {
+		return nil, err
+	}
+	if err = atPath(unix.SYS_CONNECT, fd, path); err != nil {
+		return nil, err
+	}
+	return net.FileConn(file)
+}
+
+// atPath binds or connects a socket. To the libraries a leading @ would mean an abstract name.
+func atPath(call uintptr, fd int, path string) error {
+	address := unix.RawSockaddrUnix{Family: unix.AF_UNIX}
+	for i := range len(path) {
+		address.Path[i] = int8(path[i])
+	}
+	_, _, err := syscall.Syscall(call, uintptr(fd), uintptr(unsafe.Pointer(&address)), unsafe.Sizeof(address))
+	if err != 0 {
+		return err
+	}
+	return nil
 }

@@ -2,8 +2,10 @@
 
 mod word;
 
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
+use std::os::unix::ffi::OsStrExt;
 
 use hyper::header::{HeaderName, HeaderValue};
 
@@ -56,11 +58,14 @@ pub fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Checked<T> {
     }
 }
 
-pub fn host(text: &str) -> Checked<Host> {
-    match text.strip_prefix("unix:") {
+pub fn host(value: &[u8]) -> Checked<Host> {
+    match value.strip_prefix(b"unix:") {
         Some(path) if path.len() > LONGEST_UNIX_PATH => Err("is too long for a unix socket".into()),
-        Some(path) if !path.is_empty() => Ok(Host::Unix(path.into())),
-        _ => text.parse().map(Host::Ip).map_err(|_| "is not an IPv4 or IPv6 address or unix:PATH".into()),
+        Some(path) if !path.is_empty() => Ok(Host::Unix(OsStr::from_bytes(path).into())),
+        _ => {
+            let address = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+            address.map(Host::Ip).ok_or_else(|| "is not an IPv4 or IPv6 address or unix:PATH".into())
+        }
     }
 }
 

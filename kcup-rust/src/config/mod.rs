@@ -29,7 +29,7 @@ use usage::Line;
 pub use check::{Compression, LineFormat, LogFormat, Sandbox};
 pub use command::Question;
 pub use preset::Preset;
-pub use usage::quoted;
+pub use usage::{escaped, quoted};
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl fmt::Display for Host {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Host::Ip(address) => address.fmt(out),
-            Host::Unix(path) => write!(out, "unix:{}", path.display()),
+            Host::Unix(path) => write!(out, "unix:{}", escaped(path.as_os_str().as_bytes())),
         }
     }
 }
@@ -131,7 +131,7 @@ struct Given {
 impl Given {
     /// Checks the values in the order of the table.
     fn meaning(&self) -> Result<Options, String> {
-        use check::{address_and_port, field, host, media_type, path, whole, word};
+        use check::{address_and_port, field, media_type, path, whole, word};
         let table = Table::from_clap(&self.matches);
         let seconds = |name, text: &String| {
             let number = self.one(name, text, |text| whole(text, 1..=86400))?;
@@ -140,7 +140,8 @@ impl Given {
         Ok(Options {
             file: self.file(table.file)?,
             stdin_read_timeout: seconds("stdin-read-timeout-seconds", &table.stdin_read_timeout_seconds)?,
-            host: self.one("host", &table.host, host)?,
+            host: check::host(table.host.as_bytes())
+                .map_err(|wrong| self.fault("host", table.host.as_bytes(), &wrong))?,
             port: self.one("port", &table.port, |text| whole(text, 0..=65535))? as u16,
             max_content_bytes: self
                 .one("max-content-bytes", &table.max_content_bytes, |text| whole(text, 1..=1 << 40))?,

@@ -19,8 +19,8 @@ pub struct Table {
     pub stdin_read_timeout_seconds: String,
 
     /// address to listen on, or unix:PATH
-    #[structopt(short, long, env, value_name = "ADDR", default_value = "127.0.0.1")]
-    pub host: String,
+    #[structopt(short, long, env, value_name = "ADDR", default_value = "127.0.0.1", parse(from_os_str))]
+    pub host: OsString,
 
     /// port to listen on; 0 picks a free one
     #[structopt(short, long, env, value_name = "N", default_value = "5000")]
@@ -154,7 +154,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// Takes our variables out of the environment where they are empty, which counts as unset (K-02); and makes those
-/// readable that are not UTF-8, which no value may be except a file's name.
+/// readable that are not UTF-8, which no value may be except the path of a file or of a socket.
 pub fn tidy_environment(rows: &[Row]) {
     for row in rows {
         match std::env::var_os(row.variable) {
@@ -167,7 +167,7 @@ pub fn tidy_environment(rows: &[Row]) {
 
 /// `value` as the table can hold it.
 pub fn readable(row: &Row, value: OsString) -> OsString {
-    if row.name == "file" {
+    if ["file", "host"].contains(&row.name) {
         return value;
     }
     match String::from_utf8_lossy(value.as_bytes()) {

@@ -90,9 +90,13 @@ pub fn unread(_: &structopt::clap::Error) -> String {
     "the command line cannot be read (see kcup --help)".into()
 }
 
-/// Text in quotes, with nothing in it that cannot be printed.
 pub fn quoted(bytes: &[u8]) -> String {
-    let mut text = String::from("\"");
+    format!("\"{}\"", escaped(bytes))
+}
+
+/// Text as it stands between quotes, with nothing in it that cannot be printed.
+pub fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         let valid = format!("{:?}", chunk.valid());
         text.push_str(&valid[1..valid.len() - 1]);
@@ -100,7 +104,6 @@ pub fn quoted(bytes: &[u8]) -> String {
             _ = write!(text, "\\x{byte:02x}");
         }
     }
-    text.push('"');
     text
 }
 

@@ -1,30 +1,35 @@
 //! A unix socket at a path (SPEC K-140). Sibling: kcup-go/server/unix.go.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use rustix::fs::Mode;
+use rustix::process::umask;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::listen::BACKLOG;
+use crate::config::escaped;
 
 /// Who may come in is a matter of the directory.
 const MODE: u32 = 0o666;
 
-/// Binds and listens, in the place of a socket that nobody listens on.
+/// Binds and listens, in the place of a socket that nobody listens on. No other thread may make files meanwhile.
 pub fn bind(path: &Path) -> io::Result<Socket> {
     let address = SockAddr::unix(path)?;
     let socket = new_socket()?;
-    match socket.bind(&address) {
+    // Not by chmod(2) afterwards: a link that somebody put there meanwhile would be followed.
+    let before = umask(Mode::from_raw_mode(!MODE & 0o777));
+    let bound = match socket.bind(&address) {
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            make_way(path, &address)?;
-            socket.bind(&address)?;
+            make_way(path, &address).and_then(|()| socket.bind(&address))
         }
-        bound => bound?,
-    }
-    // Not before `bind`, which the process's umask has a say in.
-    fs::set_permissions(path, Permissions::from_mode(MODE))?;
+        bound => bound,
+    };
+    umask(before);
+    bound?;
     socket.listen(BACKLOG)?;
     Ok(socket)
 }
@@ -48,17 +53,15 @@ fn new_socket() -> io::Result<Socket> {
 
 /// What a unix socket is called: its path, or behind an `@` its abstract name.
 pub fn name(address: &SockAddr) -> String {
-    let path = address.as_pathname().map(|path| path.to_string_lossy().into_owned());
-    let abstract_name = || {
-        let name = address.as_abstract_namespace().unwrap_or_default();
-        format!("@{}", String::from_utf8_lossy(name))
-    };
+    let path = address.as_pathname().map(|path| escaped(path.as_os_str().as_bytes()));
+    let abstract_name = || format!("@{}", escaped(address.as_abstract_namespace().unwrap_or_default()));
     format!("unix:{}", path.unwrap_or_else(abstract_name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::{UnixDatagram, UnixListener};
 
     /// A path of the test's own, gone when dropped.
