@@ -72,6 +72,22 @@ def test_as_many_connections_as_were_announced_fit_the_descriptors(serve, admin,
     assert server.events("warn", "error") == []
 
 
+@pytest.mark.spec("K-85a", "K-08")
+@pytest.mark.parametrize(("args", "needed"), [([], 34), (["--threads", "3"], 38), (["--admin", "127.0.0.1:0"], 98)])
+def test_with_too_few_descriptors_it_does_not_start(serve, args, needed):
+    """Whatever a library does that gets none, one line says what is wrong. With enough of them it serves."""
+    args = ["--threads", "1", *args, "--log-level", "error", "--access-log", "json"]
+    for allowed in (4, 5, 6, 7, 8, 12, 19, needed - 1):
+        server = serve(*args, wait=False, preexec_fn=few_descriptors(allowed))
+        assert server.wait() == 1
+        expected = f"{needed} descriptors are needed, and {allowed} are allowed (raise the limit on open files)"
+        assert server.stderr() == f"kcup: cannot start: {expected}\n"
+    server = serve(*args, preexec_fn=few_descriptors(needed))
+    assert get(server.address).status == 200
+    server.signal()
+    assert (server.wait(10), server.stderr()) == (0, "")
+
+
 @pytest.mark.spec("K-84")
 @pytest.mark.parametrize("threads", [1, 8])
 def test_descriptors_are_not_set_aside_in_vain(serve, threads):

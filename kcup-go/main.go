@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -33,12 +34,12 @@ func main() {
 }
 
 func serve(cfg *config.Config) (status int, err error) {
+	if err := cmp.Or(server.MayHaveThreads(cfg), server.MayHaveDescriptors(cfg)); err != nil {
+		return 0, err
+	}
 	signals, stdout, stderr := ops.Signals(), ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
 	defer func() { stdout.Settle(); stderr.Settle() }()
 	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg.AccessLog)
-	if err := server.MayHaveThreads(cfg); err != nil {
-		return 0, err
-	}
 	hasRoom, done := server.HasRoom(cfg)
 	loaded, err := content.Await(cfg, hasRoom, signals, log)
 	done()

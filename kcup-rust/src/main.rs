@@ -27,6 +27,7 @@ fn main() -> ExitCode {
 fn run(options: Options) -> Result<(), String> {
     // First, while nothing is open that could be taken for it.
     let passed = server::passed()?;
+    server::may_have_descriptors(&options)?;
     ops::log::init(options.log_level, options.log_format);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot("start"))?;

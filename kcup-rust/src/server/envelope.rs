@@ -60,13 +60,9 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Reads the limits, after raising the soft one on descriptors to the hard one: `others` are no connections.
+    /// Reads the limits: `others` are descriptors of no connection.
     pub fn read(memory: &Memory, others: u64) -> Surroundings {
-        use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
-        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-        let raised = Rlimit { current: maximum, maximum };
-        // Where this is not allowed the soft limit is what counts.
-        let _ = setrlimit(Resource::Nofile, raised);
+        use rustix::process::{getrlimit, Resource};
         let descriptors = getrlimit(Resource::Nofile).current.map(|most| most.saturating_sub(others));
         Surroundings {
             memory: memory.limit(),

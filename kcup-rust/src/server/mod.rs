@@ -47,7 +47,7 @@ use crate::content::{cannot, reason, Content};
 use crate::ops::access_log::AccessLog;
 use crate::ops::stream;
 
-pub use fits::has_room;
+pub use fits::{has_room, may_have_descriptors};
 pub use listen::Listener;
 pub use passed::passed;
 
