@@ -1,6 +1,7 @@
 """K-88, K-119, K-07: what the loop of a worker does when the kernel refuses, and how long one response may hold it."""
 
 import errno
+import signal
 import socket
 import threading
 
@@ -8,11 +9,15 @@ import pytest
 
 from runner.metrics import ACCEPTED, HOT, PARKED, closed, scrape
 from runner.peers import ADMIN, BIG, GET, MIB, asked
-from runner.process import descriptors, until
+from runner.process import descriptors, frozen, until
 from runner.syscalls import EPOLL_CTL_ADD, Watch, watching
 from runner.wire import Connection
 
 TURN = MIB
+OF_ONE_CONNECTION = [
+    errno.ECONNABORTED, errno.EPERM, errno.EPROTO, errno.ENETDOWN, errno.ENOPROTOOPT, errno.EHOSTDOWN, errno.ENONET,
+    errno.EHOSTUNREACH, errno.EOPNOTSUPP, errno.ENETUNREACH,
+]  # fmt: skip
 LARGE = BIG[: 15 * MIB] * 4
 
 
@@ -77,6 +82,27 @@ def test_connections_that_the_kernel_refuses_to_watch_are_shed(serve):
     warnings = [line for line in server.stderr().splitlines() if "warn" in line.lower()]
     assert 1 <= len(warnings) <= 5, f"{len(warnings)} lines in the log"
     assert warnings[0].endswith("cannot watch a connection: no space left on device")
+
+
+@pytest.mark.spec("K-85a")
+@pytest.mark.parametrize("when", ["serving", "draining"])
+def test_an_error_of_one_connection_is_nothing_to_others(serve, when):
+    """Those of accept(2) that are not of the listener: no rest, no word, and the backlog is answered to its end."""
+    errors = []
+    watch = Watch(("accept",), lambda *_: errors.pop() if errors else 0)
+    server = serve("--shutdown-timeout-seconds", "60", preexec_fn=watch.enter)
+    frozen(server)
+    waiting = [Connection(server.address) for _ in range(3)]
+    for connection in waiting:
+        connection.send(GET)
+    errors += OF_ONE_CONNECTION
+    if when == "draining":
+        server.signal()
+    server.signal(signal.SIGCONT)
+    for connection in waiting:
+        assert connection.answer().status == 200
+    assert not errors
+    assert "cannot accept" not in server.stderr()
 
 
 @pytest.mark.spec("K-07", "K-08")

@@ -72,7 +72,7 @@ def test_as_many_connections_as_were_announced_fit_the_descriptors(serve, admin,
     assert server.events("warn", "error") == []
 
 
-@pytest.mark.spec("K-85a", "K-08")
+@pytest.mark.spec("K-85b", "K-08")
 @pytest.mark.parametrize(("args", "needed"), [([], 34), (["--threads", "3"], 38), (["--admin", "127.0.0.1:0"], 98)])
 def test_with_too_few_descriptors_it_does_not_start(serve, args, needed):
     """Whatever a library does that gets none, one line says what is wrong. With enough of them it serves."""

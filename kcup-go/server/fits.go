@@ -1,4 +1,4 @@
-// Whether content fits into the memory limits (K-104), and we into that on descriptors (K-85a). Sibling: kcup-rust/src/server/fits.rs
+// Whether content fits into the memory limits (K-104), and we into that on descriptors (K-85b). Sibling: kcup-rust/src/server/fits.rs
 
 package server
 

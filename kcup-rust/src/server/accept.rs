@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use mio::Waker;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::net::{accept_with, acceptfrom_with, SocketFlags};
 use socket2::SockRef;
 use tokio::io::unix::AsyncFd;
@@ -29,6 +30,21 @@ const PAUSE: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What accept(2) tells to go on after: nothing is short (K-85a).
+const OF_ONE_CONNECTION: [Errno; 11] = [
+    Errno::CONNABORTED,
+    Errno::INTR,
+    Errno::PROTO,
+    Errno::NETDOWN,
+    Errno::NOPROTOOPT,
+    Errno::HOSTDOWN,
+    Errno::NONET,
+    Errno::HOSTUNREACH,
+    Errno::OPNOTSUPP,
+    Errno::NETUNREACH,
+    Errno::PERM,
+];
 
 /// A worker as the acceptor sees it.
 pub struct Post {
@@ -214,8 +230,7 @@ impl Acceptor {
     }
 
     async fn rest(&self, error: &io::Error) {
-        // The peer gave up before it was accepted: nothing is short.
-        if error.kind() == ErrorKind::ConnectionAborted {
+        if Errno::from_io_error(error).is_some_and(|error| OF_ONE_CONNECTION.contains(&error)) {
             return;
         }
         if self.complained.get().is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {

@@ -1,4 +1,4 @@
-//! Whether content fits into the memory limits (K-104), and we into that on descriptors (K-85a).
+//! Whether content fits into the memory limits (K-104), and we into that on descriptors (K-85b).
 //! Sibling: kcup-go/server/fits.go.
 
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
