@@ -5,7 +5,6 @@ python3 vm --scenario unread-1m --server kcup-rust --memory 100
 
 import argparse
 import json
-import time
 
 from kernels import ROOT, SUITES, kernel
 from machine import Machine
@@ -14,7 +13,9 @@ from machine import Machine
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--scenario", action="append", required=True, help="may be repeated")
-    options.add_argument("--server", action="append", choices=["kcup-rust", "kcup-go", "nginx", "lighttpd"], help="may be repeated")
+    options.add_argument(
+        "--server", action="append", choices=["kcup-rust", "kcup-go", "nginx", "lighttpd"], help="may be repeated"
+    )
     options.add_argument("--memory", type=int, action="append", help="MiB; may be repeated (100)")
     options.add_argument("--peers", type=int, default=0, help="how many, where not as many as the scenario has")
     options.add_argument("--over", choices=["tcp", "unix"], default="tcp")
@@ -25,19 +26,28 @@ def main():
     options.add_argument("--verbose", action="store_true", help="the machine's console, and what the servers log")
     given = options.parse_args()
     plan = [
-        {"server": server, "scenario": scenario, "memory": memory, "over": given.over, "peers": given.peers, "verbose": given.verbose}
+        {
+            "server": server,
+            "scenario": scenario,
+            "memory": memory,
+            "over": given.over,
+            "peers": given.peers,
+            "verbose": given.verbose,
+        }
         for scenario in given.scenario
         for memory in given.memory or [100]
         for server in given.server or ["kcup-rust", "kcup-go"]
     ]
     path, _ = kernel(given.kernel)
     with Machine(path, {"kcup-rust": given.rust, "kcup-go": given.go}, plan, given.seconds, given.verbose) as machine:
-        count = 0
-        for count, result in enumerate(machine.results(), 1):
+        results = []
+        for result in machine.results():
             print(json.dumps(result), flush=True)
-        if count < len(plan):
+            results.append(result)
+        if len(results) < len(plan):
             print(machine.last_words())
             raise SystemExit("the machine ended before the plan was carried out")
+        raise SystemExit(not all(result["ok"] for result in results))
 
 
 if __name__ == "__main__":

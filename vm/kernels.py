@@ -11,14 +11,20 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SUITES = {"bookworm": "Linux 6.1", "trixie": "Linux 6.12"}
 
 
+def mirror():
+    """Where this machine has Debian's packages from."""
+    command = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
+    found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    return next(uri for uri in found if uri.rstrip("/").endswith("/debian"))
+
+
 def apt(suite, *arguments, **options):
     """An apt that knows one suite and nothing of this machine."""
     home = CACHE / suite / "apt"
     for folder in ("lists/partial", "cache/archives/partial"):
         (home / folder).mkdir(parents=True, exist_ok=True)
     source = home / "sources.list"
-    lines = [f"{suite} main"]
-    source.write_text("".join(f"deb [signed-by={KEYRING}] http://deb.debian.org/debian {line}\n" for line in lines))
+    source.write_text(f"deb [signed-by={KEYRING}] {mirror()} {suite} main\n")
     (home / "status").touch()
     settings = {
         "Dir::Etc::sourcelist": source,
@@ -31,7 +37,9 @@ def apt(suite, *arguments, **options):
         "APT::Sandbox::User": "root",
     }
     flags = [flag for key, value in settings.items() for flag in ("-o", f"{key}={value}")]
-    return subprocess.run([arguments[0], *flags, *arguments[1:]], check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+    return subprocess.run(
+        [arguments[0], *flags, *arguments[1:]], check=True, stdout=subprocess.PIPE, text=True, **options
+    ).stdout
 
 
 def kernel(suite):

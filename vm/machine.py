@@ -9,13 +9,31 @@ import tempfile
 import threading
 from pathlib import Path
 
-from kernels import CACHE, ROOT
-
 HOME = Path(__file__).resolve().parent
-QEMU = "qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 3072 -smp 2 -display none -monitor none -no-reboot".split()
+QEMU = [
+    "qemu-system-x86_64",
+    "-accel",
+    "tcg",
+    "-cpu",
+    "max,-erms",
+    "-m",
+    "3072",
+    "-smp",
+    "1",
+    "-icount",
+    "shift=3,sleep=off",
+    "-display",
+    "none",
+    "-monitor",
+    "none",
+    "-no-reboot",
+]
 # Debian's own, with what their dynamic linker loads.
 OTHERS = ["/usr/sbin/nginx", "/usr/sbin/lighttpd", "/usr/bin/wrk"]
-APPEND = "console=ttyS0 quiet cgroup_no_v1=all panic=1 mitigations=off no5lvl tsc=reliable oops=panic rdinit=/init"
+APPEND = (
+    "console=ttyS0 quiet cgroup_no_v1=all panic=1 mitigations=off tsc=reliable"
+    " cryptomgr.notests oops=panic rdinit=/init"
+)
 
 
 def with_libraries(program):
@@ -27,9 +45,24 @@ def with_libraries(program):
 def initramfs(into, programs, plan):
     """Writes the archive of everything that is in the machine. `programs` are the paths of kcup-rust and kcup-go."""
     root = into / "root"
-    for folder in ("bin", "dev", "proc", "sys", "run", "tmp", "var/log/nginx", "var/lib/nginx", "var/log/lighttpd"):
+    for folder in (
+        "bin",
+        "dev",
+        "etc",
+        "proc",
+        "sys",
+        "run",
+        "tmp",
+        "var/log/nginx",
+        "var/lib/nginx",
+        "var/log/lighttpd",
+    ):
         (root / folder).mkdir(parents=True)
-    subprocess.run(["go", "build", "-o", root / "init", "."], cwd=HOME / "init", check=True, env=os.environ | {"CGO_ENABLED": "0"})
+    subprocess.run(
+        ["go", "build", "-o", root / "init", "."], cwd=HOME / "init", check=True, env=os.environ | {"CGO_ENABLED": "0"}
+    )
+    (root / "etc/passwd").write_text("root:x:0:0:root:/:/init\n")
+    (root / "etc/group").write_text("root:x:0:\n")
     for name, path in programs.items():
         shutil.copy(path, root / "bin" / name)
     for path in sorted({path for program in OTHERS for path in with_libraries(program)}):
@@ -58,7 +91,19 @@ class Machine:
         self.console = into / "console"
         console = "file:/dev/stderr" if self.verbose else f"file:{self.console}"
         archive = initramfs(into, self.programs, self.plan)
-        command = [*QEMU, "-kernel", self.kernel, "-initrd", archive, "-append", APPEND, "-serial", console, "-serial", "stdio"]
+        command = [
+            *QEMU,
+            "-kernel",
+            self.kernel,
+            "-initrd",
+            archive,
+            "-append",
+            APPEND,
+            "-serial",
+            console,
+            "-serial",
+            "stdio",
+        ]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         self.limit = threading.Timer(self.seconds, self.process.kill)
         self.limit.start()

@@ -17,9 +17,9 @@ type crowd struct {
 
 	epoll  int
 	peers  []*peer // by descriptor
-	Opened int
-	// Ended is how many the server has ended.
-	Ended int
+	opened int
+	// ended is how many the server has ended.
+	ended int
 	// moved is when one last sent or received something.
 	moved time.Time
 }
@@ -45,9 +45,9 @@ func (c *crowd) assemble(count int, within time.Duration) {
 	}
 	unsettled := 0
 	deadline := time.Now().Add(within)
-	for (c.Opened < count || unsettled > 0) && time.Now().Before(deadline) && !c.server.dead() {
-		for c.Opened < count && unsettled < unsettledMost && c.open() {
-			c.Opened++
+	for (c.opened < count || unsettled > 0) && time.Now().Before(deadline) && !c.server.dead() {
+		for c.opened < count && unsettled < unsettledMost && c.open() {
+			c.opened++
 			unsettled++
 		}
 		unsettled -= c.turn(10)
@@ -162,7 +162,7 @@ func (c *crowd) receive(p *peer) {
 
 // end forgets a peer that the server has ended; its side stays open for as long as the crowd is there.
 func (c *crowd) end(p *peer) {
-	c.Ended++
+	c.ended++
 	p.settled = true
 	_ = syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_DEL, p.fd, nil)
 }

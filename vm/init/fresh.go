@@ -28,7 +28,9 @@ func getOnce(network, addr, path, fields string, within time.Duration) ([]byte, 
 	if response.StatusCode/100 != 2 {
 		return nil, fmt.Errorf("the status is %s", response.Status)
 	}
-	return io.ReadAll(response.Body)
+	body := make([]byte, max(0, response.ContentLength))
+	_, err = io.ReadFull(response.Body, body)
+	return body, err
 }
 
 // fetch asks the server for its content.
@@ -39,6 +41,7 @@ func (s *server) fetch(fields string, within time.Duration) ([]byte, error) {
 // asker asks on a fresh connection every so often, whatever became of the requests before.
 type asker struct {
 	server  *server
+	fields  string
 	right   func([]byte) bool
 	stop    chan struct{}
 	waiting sync.WaitGroup
@@ -60,8 +63,8 @@ const (
 	givenUp = 10 * time.Second
 )
 
-func ask(s *server, right func([]byte) bool) *asker {
-	a := &asker{server: s, right: right, stop: make(chan struct{})}
+func ask(s *server, fields string, right func([]byte) bool) *asker {
+	a := &asker{server: s, fields: fields, right: right, stop: make(chan struct{})}
 	a.waiting.Add(1)
 	go func() {
 		defer a.waiting.Done()
@@ -83,7 +86,7 @@ func ask(s *server, right func([]byte) bool) *asker {
 func (a *asker) once() {
 	defer a.waiting.Done()
 	began := time.Now()
-	body, err := a.server.fetch("", givenUp)
+	body, err := a.server.fetch(a.fields, givenUp)
 	took := time.Since(began).Milliseconds()
 	if err == nil && !a.right(body) {
 		err = errors.New("the body is wrong")
@@ -108,17 +111,22 @@ func (a *asker) finish() freshResult {
 	return a.freshResult
 }
 
+const (
+	versionFormat = "version %06d\n"
+	versionLength = len("version 000000\n")
+)
+
 // content is a version of some size, whose bytes tell both whether it is whole and which it is.
 func content(size, version int) []byte {
 	line := []byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!\n")
 	text := bytes.Repeat(line, size/len(line)+1)[:size]
-	copy(text, fmt.Sprintf("version %06d\n", version))
+	copy(text, fmt.Sprintf(versionFormat, version))
 	return text
 }
 
 // versionOf is the version that a body begins with, -1 where it is none.
 func versionOf(body []byte) int {
 	version := -1
-	_, _ = fmt.Sscanf(string(body[:min(len(body), 14)]), "version %06d", &version)
+	_, _ = fmt.Sscanf(string(body[:min(len(body), versionLength)]), versionFormat, &version)
 	return version
 }

@@ -63,7 +63,7 @@ func work() error {
 
 func setUp() error {
 	for _, mount := range []struct{ kind, at string }{
-		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"cgroup2", "/sys/fs/cgroup"},
+		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"cgroup2", "/sys/fs/cgroup"}, {"debugfs", "/sys/kernel/debug"},
 	} {
 		if err := os.MkdirAll(mount.at, 0o755); err != nil {
 			return err
@@ -80,7 +80,8 @@ func setUp() error {
 		"/sys/fs/cgroup/cgroup.subtree_control":       "+memory",
 		"/proc/sys/net/ipv4/ip_local_port_range":      "10240 64999",
 		"/sys/kernel/mm/transparent_hugepage/enabled": "always", // as Debian has it
-		"/proc/sys/vm/panic_on_oom":                   "0",
+		// Emulated, a change of address space is dear: who wakes another goes on until its turn is over.
+		"/sys/kernel/debug/sched/features": "NO_WAKEUP_PREEMPTION",
 	} {
 		if err := os.WriteFile(path, []byte(value), 0); err != nil {
 			return err

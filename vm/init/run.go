@@ -15,10 +15,10 @@ type result struct {
 	OK     bool   `json:"ok"`
 	// Failed is which promises were broken.
 	Failed []string `json:"failed"`
-	// Came is how many peers there were when it was over; KilledAt when something in the group was first killed, 0 when nothing was.
-	Came     int   `json:"came"`
-	KilledAt int   `json:"killed_at"`
-	Kills    int64 `json:"oom_kill"`
+	// Came is how many peers came before it was over, or the server dead; Lost is how many of them the server ended.
+	Came  int   `json:"came"`
+	Lost  int   `json:"lost"`
+	Kills int64 `json:"oom_kill"`
 	// Rest is before the peers came, Held while they were all there, After when they were gone.
 	Rest  int64            `json:"rest_kib"`
 	Held  int64            `json:"held_kib"`
@@ -41,28 +41,30 @@ type run struct {
 	server *server
 	port   int
 	stdin  *os.File
-	asker  *asker
-	// right says whether a body is what a fresh request may get.
-	right func([]byte) bool
+	// What a fresh request asks for, and besides, and whether a body is right.
+	path   string
+	fields string
+	right  func([]byte) bool
 }
 
 const (
 	mib = 1 << 20
-	// How much longer than its memory at rest a server may hold what it took, and how much of it for good.
+	// When its peers have left, memory is as it was at rest and this much more,
+	backAbove = 12 * mib
+	// within this time.
 	backWithin = 5 * time.Second
-	backAbove  = 12 * mib
 	// A fresh request is answered whole within this.
-	freshWithin = 2000
+	freshWithin = 2 * time.Second
 )
 
 // carryOut runs a scenario and judges it.
 func carryOut(row planned, port int) *result {
 	began := time.Now()
-	r := &run{result: result{planned: row, Kernel: kernel(), Failed: []string{}}, port: port}
+	r := &run{result: result{planned: row, Kernel: kernel(), Failed: []string{}}, port: port, path: contentPath}
 	var err error
 	r.group, err = newGroup(fmt.Sprintf("%d", port), int64(row.Memory)*mib)
 	if err == nil {
-		err = scenarios[row.Scenario].run(r)
+		err = scenarios[row.Scenario](r)
 	}
 	if err != nil {
 		r.broken("%v", err)
@@ -70,7 +72,7 @@ func carryOut(row planned, port int) *result {
 	r.Kills = r.group.kills()
 	r.Peak = r.group.number("memory.peak") >> 10
 	if r.Kills > 0 {
-		r.Failed = []string{fmt.Sprintf("killed at the %s of %d peers", ordinal(r.KilledAt), r.Came)}
+		r.Failed = []string{fmt.Sprintf("killed, %d peers were there", r.Came)}
 	}
 	if r.OK = len(r.Failed) == 0; !r.OK && r.server != nil {
 		said := r.server.said()
@@ -81,8 +83,6 @@ func carryOut(row planned, port int) *result {
 	return &r.result
 }
 
-func ordinal(number int) string { return fmt.Sprintf("%dth", number) }
-
 func (r *run) broken(format string, values ...any) {
 	r.Failed = append(r.Failed, fmt.Sprintf(format, values...))
 }
@@ -90,11 +90,11 @@ func (r *run) broken(format string, values ...any) {
 // serve starts the server on content of so many bytes and waits until it is at rest.
 func (r *run) serve(size int, args ...string) error {
 	whole := content(size, 1)
-	if err := os.WriteFile("/content.txt", whole, 0o644); err != nil {
+	if err := os.WriteFile(contentPath, whole, 0o644); err != nil {
 		return err
 	}
 	r.right = func(body []byte) bool { return string(body) == string(whole) }
-	return r.start(append([]string{"--file", "/content.txt"}, args...)...)
+	return r.start(append([]string{"--file", contentPath}, args...)...)
 }
 
 func (r *run) start(args ...string) (err error) {
@@ -110,26 +110,56 @@ func (r *run) start(args ...string) (err error) {
 
 // attack lets the load run while fresh requests are asked, then lets it leave, and judges what everybody promises.
 func (r *run) attack(load func() error, leave func()) error {
-	r.asker = ask(r.server, r.right)
+	before := r.server.ended()
+	asker := ask(r.server, r.fields, r.right)
 	err := load()
 	r.Held, r.Made = r.group.current()>>10, r.group.made()
-	r.Fresh = r.asker.finish()
-	r.Ended = r.server.ended()
-	leave()
-	if err != nil || r.server.dead() {
-		if err == nil && r.group.kills() == 0 {
-			err = fmt.Errorf("it ended: %s", r.server.command.ProcessState)
+	r.Fresh = asker.finish()
+	if r.server.dead() {
+		leave()
+		if r.group.kills() == 0 {
+			return fmt.Errorf("it ended, %d peers were there", r.Came)
 		}
-		return err
+		return nil
 	}
-	if r.Fresh.Failed > 0 || r.Fresh.Answered == 0 {
-		r.broken("%d of %d fresh requests were not answered whole: %s", r.Fresh.Failed, r.Fresh.Failed+r.Fresh.Answered, strings.Join(r.Fresh.Why, "; "))
+	r.judgeFresh()
+	r.account(before)
+	leave()
+	r.back()
+	return err
+}
+
+func (r *run) judgeFresh() {
+	if fresh := r.Fresh; fresh.Failed > 0 || fresh.Answered == 0 {
+		r.broken("%d of %d fresh requests were not answered whole: %s", fresh.Failed, fresh.Failed+fresh.Answered, strings.Join(fresh.Why, "; "))
 	}
-	if r.Fresh.WorstMS > freshWithin {
+	if r.Fresh.WorstMS > freshWithin.Milliseconds() {
 		r.broken("a fresh request took %d ms", r.Fresh.WorstMS)
 	}
-	r.back()
-	return nil
+}
+
+// account waits until the counters tell of every connection that the server ended, ours among them.
+func (r *run) account(before map[string]int64) {
+	if r.server.admin == "" {
+		return
+	}
+	want := int64(r.Lost + r.Fresh.Answered)
+	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		r.Ended = r.server.ended()
+		told := int64(0)
+		for reason, count := range r.Ended {
+			if reason != "peer" && !strings.HasPrefix(reason, "reload") {
+				told += count - before[reason]
+			}
+		}
+		if told >= want {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.broken("the server ended %d connections, and its counters tell of %d", want, told)
+			return
+		}
+	}
 }
 
 // back waits until memory is as at rest, almost.
@@ -142,7 +172,7 @@ func (r *run) back() {
 			return
 		}
 		if time.Since(left) > backWithin {
-			r.broken("memory is %d KiB %v after the peers left, and was %d at rest", r.After, backWithin, r.Rest)
+			r.broken("%v after the peers left it holds %d KiB, and at rest it was %d", backWithin, r.After, r.Rest)
 			return
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -25,13 +25,18 @@ type server struct {
 	exited        chan struct{}
 	mutex         sync.Mutex
 	lines         []string // of its standard error
+	looked        time.Time
+	killed        bool
 }
 
-const socketPath = "/run/server.sock"
+const (
+	contentPath = "/content.txt"
+	socketPath  = "/run/server.sock"
+)
 
 // start runs it, and does not wait until it serves.
 func start(run *run, args ...string) (*server, error) {
-	s := &server{name: run.Server, path: "/content.txt", group: run.group, exited: make(chan struct{})}
+	s := &server{name: run.Server, path: run.path, group: run.group, exited: make(chan struct{})}
 	s.network, s.addr = run.Over, fmt.Sprintf("127.0.0.1:%d", run.port)
 	if run.Over == "unix" {
 		_ = os.Remove(socketPath)
@@ -134,8 +139,13 @@ func (s *server) dead() bool {
 	case <-s.exited:
 		return true
 	default:
-		return s.group.kills() > 0
 	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if now := time.Now(); now.Sub(s.looked) > 20*time.Millisecond {
+		s.looked, s.killed = now, s.group.kills() > 0
+	}
+	return s.killed
 }
 
 // ready waits until it answers.

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// reader is a peer that asked once and reads as slowly as it is told.
+type reader struct {
+	connection net.Conn
+	body       io.ReadCloser
+	left       []byte // what it has to read yet, as it must be
+}
+
+// read asks for the content, which is this version of `whole`, and reads the head of the response and the version.
+func (s *server) read(whole []byte, version int) (*reader, error) {
+	connection, err := dial(s.network, s.addr, 2*time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := connection.Write(request); err != nil {
+		connection.Close()
+		return nil, err
+	}
+	// A small buffer: what is in it has left the kernel.
+	response, err := http.ReadResponse(bufio.NewReaderSize(connection, 512), nil)
+	if err != nil {
+		connection.Close()
+		return nil, err
+	}
+	line := make([]byte, versionLength)
+	_, err = io.ReadFull(response.Body, line)
+	if err == nil && versionOf(line) != version {
+		err = errWrong
+	}
+	if err != nil {
+		connection.Close()
+		return nil, err
+	}
+	return &reader{connection, response.Body, whole[versionLength:]}, nil
+}
+
+var errWrong = errors.New("a byte is wrong")
+
+// take reads the next bytes, at most so many; io.EOF when it has them all.
+func (r *reader) take(count int) error {
+	count = min(count, len(r.left))
+	buffer := make([]byte, count)
+	if _, err := io.ReadFull(r.body, buffer); err != nil {
+		return fmt.Errorf("%d bytes before the end: %w", len(r.left), err)
+	}
+	if string(buffer) != string(r.left[:count]) {
+		return errWrong
+	}
+	if r.left = r.left[count:]; len(r.left) == 0 {
+		return io.EOF
+	}
+	return nil
+}
+
+// finish reads to the end, and closes.
+func (r *reader) finish(piece int, pause time.Duration) error {
+	defer r.connection.Close()
+	for {
+		if err := r.take(piece); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// slowReaders are some that never stop reading, and some that stop until all others are there, who do not read at all. The
+// first get every byte; the second do, or were ended to make room, which the counters tell.
+func slowReaders(r *run) error {
+	const steady, pausing, silent = 20, 100, 1000
+	if err := r.serve(mib); err != nil {
+		return err
+	}
+	whole := content(mib, 1)
+	crowd := crowd{server: r.server, request: request}
+	var waiting sync.WaitGroup
+	var mutex sync.Mutex
+	var failed []error
+	lost := 0
+	goOn := make(chan struct{})
+	begin := func(count int, work func(*reader) error, ended func(error)) {
+		for range count {
+			waiting.Go(func() {
+				one, err := r.server.read(whole, 1)
+				if err == nil {
+					err = work(one)
+				}
+				if err != nil {
+					mutex.Lock()
+					defer mutex.Unlock()
+					ended(err)
+				}
+			})
+		}
+	}
+	return r.attack(func() error {
+		begin(steady, func(one *reader) error { return one.finish(32<<10, 250*time.Millisecond) },
+			func(err error) { failed = append(failed, err) })
+		begin(pausing, func(one *reader) error { <-goOn; return one.finish(64<<10, 0) },
+			func(err error) {
+				lost++
+				if err == errWrong {
+					failed = append(failed, err)
+				}
+			})
+		crowd.assemble(silent, coming)
+		crowd.hold(stay)
+		close(goOn)
+		waiting.Wait()
+		r.Came, r.Lost = crowd.opened+steady+pausing, crowd.ended+lost
+		r.Note = fmt.Sprintf("%d of %d that paused were ended", lost, pausing)
+		if len(failed) > 0 && !r.server.dead() {
+			r.broken("%d readers did not get every byte: %v", len(failed), failed[0])
+		}
+		return nil
+	}, crowd.leave)
+}
+
+var (
+	wrkRequests = regexp.MustCompile(`(\d+) requests in`)
+	wrkErrors   = regexp.MustCompile(`Socket errors: connect (\d+), read (\d+), write (\d+)`)
+)
+
+// wrk has 400 connections ask for 1 MiB for 20 s, and read.
+func wrk(r *run) error {
+	if err := r.serve(mib); err != nil {
+		return err
+	}
+	return r.attack(func() error {
+		said, err := exec.Command("/usr/bin/wrk", "-t2", "-c400", "-d20s", "--timeout", "30s", "http://"+r.server.addr+contentPath).Output()
+		if err != nil {
+			return fmt.Errorf("wrk: %w", err)
+		}
+		r.Came = 400
+		r.Note = string(wrkRequests.Find(said))
+		if errors := wrkErrors.FindSubmatch(said); errors != nil && !r.server.dead() {
+			for _, text := range errors[1:] {
+				count, _ := strconv.Atoi(string(text))
+				r.Lost += count
+			}
+			if r.Lost > 0 {
+				r.broken("wrk lost connections: %s", errors[0])
+			}
+		}
+		return nil
+	}, func() {})
+}
