@@ -1,6 +1,9 @@
 package server
 
-import "testing"
+import (
+	"runtime/debug"
+	"testing"
+)
 
 func testEnvelope(contents int64, around surroundings) envelope {
 	return newEnvelope(20000, 2, contents, around)
@@ -53,5 +56,19 @@ func TestWhatIsPromisedAtLeast(t *testing.T) {
 		if e := testEnvelope(contents, around); e.fits != want {
 			t.Errorf("%d: %+v", contents, e)
 		}
+	}
+}
+
+func TestALimitThatTheRuntimeWasGivenStays(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	e := testEnvelope(66, surroundings{memory: 100 << 20, descriptors: 1 << 20})
+	t.Setenv("GOMEMLIMIT", "50MiB")
+	if e.tell(); debug.SetMemoryLimit(-1) != before {
+		t.Error("GOMEMLIMIT counts for nothing")
+	}
+	t.Setenv("GOMEMLIMIT", "")
+	if e.tell(); debug.SetMemoryLimit(-1) != resting+e.kept {
+		t.Error("the limit of the cgroup counts for nothing")
 	}
 }
