@@ -7,7 +7,7 @@ import time
 import pytest
 
 from runner.cgroup import socket_memory_group
-from runner.metrics import closed, scrape
+from runner.metrics import ACCEPTED, closed, scrape
 from runner.peers import ADMIN, BIG, GET, MIB, TAIL, is_reset, not_reading
 from runner.process import until
 from runner.sockets import held
@@ -90,6 +90,7 @@ def test_over_all_connections_no_more_than_the_share_is_held(serve, kind, thread
         for _ in range(count):
             peer = stack.enter_context(Connection(server.address, receive_buffer=4096))
             peer.send(GET)
+        until(lambda: scrape(server)[ACCEPTED] >= count)
         found = settled(server, 0)
         total = sum(one.memory_unacknowledged + one.memory_unread for one in found)
         assert total <= SHARE, f"{total / MIB:.0f} MiB of {len(found)} connections"
