@@ -37,10 +37,6 @@ const (
 	rereadPause = 100 * time.Millisecond
 )
 
-// regularPatience is how long what says that it is a regular file may keep a reader waiting: /proc/kmsg does, and its end
-// never comes.
-const regularPatience = time.Second
-
 // freshTime is how long ago a write must have begun to be taken for over: it sets the file's time then, and only then.
 const freshTime = 2 * time.Second
 
@@ -73,7 +69,7 @@ func readOnce[T interface{ Release() }](name string, read func(io.Reader, fs.Fil
 	if before.Size() > 0 { // files in /proc say 0 and have more
 		end = before.Size() + 1
 	}
-	from, seen, fresh := &io.LimitedReader{R: file, N: end}, sha256.New(), isFresh(before)
+	from, seen, fresh := &io.LimitedReader{R: regular{file}, N: end}, sha256.New(), isFresh(before)
 	if fresh {
 		got, err = read(io.TeeReader(from, seen), before)
 	} else {
@@ -94,6 +90,15 @@ func readOnce[T interface{ Release() }](name string, read func(io.Reader, fs.Fil
 	return got, steady, err
 }
 
+// regular is a file that says it is a regular one.
+type regular struct{ *os.File }
+
+// Read waits for a second and no longer: what makes its reader wait has no end, like /proc/kmsg.
+func (r regular) Read(b []byte) (int, error) {
+	_ = r.SetReadDeadline(time.Now().Add(time.Second)) // most files have none
+	return r.File.Read(b)
+}
+
 // openRegular looks before it opens, so that a FIFO's writer is not led to believe in a reader, and again at what it
 // has opened.
 func openRegular(name string) (*os.File, fs.FileInfo, error) {
@@ -108,7 +113,6 @@ func openRegular(name string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	_ = file.SetReadDeadline(time.Now().Add(regularPatience)) // most files have none
 	if info, err = file.Stat(); err == nil {
 		err = isRegular(info)
 	}
