@@ -190,8 +190,7 @@ func rest(r *run) error {
 	if err := r.serve(66); err != nil {
 		return err
 	}
-	time.Sleep(2 * time.Second)
-	r.Held, r.Made = r.group.current()>>10, r.group.made()
+	r.Held, r.Made = r.Rest, r.group.made()
 	goals := map[string]int64{"kcup-rust": 2560, "kcup-go": 8192}
 	if goal := goals[r.Server]; goal > 0 && r.Held > goal {
 		r.broken("%d KiB at rest, more than %d", r.Held, goal)

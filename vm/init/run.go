@@ -25,6 +25,7 @@ type result struct {
 	Made  map[string]int64 `json:"held_of_kib"`
 	Peak  int64            `json:"peak_kib"`
 	After int64            `json:"after_kib"`
+	Kept  map[string]int64 `json:"after_of_kib"`
 	// BackMS is how long it took after the peers had left until memory was back.
 	BackMS int64            `json:"back_ms"`
 	Fresh  freshResult      `json:"fresh"`
@@ -49,6 +50,8 @@ type run struct {
 
 const (
 	mib = 1 << 20
+	// How long a server that was asked once is left alone before it is at rest.
+	settling = 2 * time.Second
 	// When its peers have left, memory is as it was at rest and this much more,
 	backAbove = 12 * mib
 	// within this time.
@@ -104,6 +107,7 @@ func (r *run) start(args ...string) (err error) {
 	if err = r.server.ready(); err != nil {
 		return err
 	}
+	time.Sleep(settling)
 	r.Rest = r.group.current() >> 10
 	return nil
 }
@@ -171,6 +175,7 @@ func (r *run) back() {
 		if current <= r.Rest<<10+backAbove {
 			return
 		}
+		r.Kept = r.group.made()
 		if time.Since(left) > backWithin {
 			r.broken("%v after the peers left it holds %d KiB, and at rest it was %d", backWithin, r.After, r.Rest)
 			return
