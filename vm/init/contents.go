@@ -24,16 +24,16 @@ func (r *run) load(size, version int) error {
 	if err := os.WriteFile(contentPath, content(size, version), 0o644); err != nil {
 		return err
 	}
-	failed := r.server.ended()["reload failed"]
+	before := r.server.ended()
 	r.server.reload()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		if r.server.dead() {
 			return nil
 		}
 		if body, err := r.server.fetch("Range: bytes=0-15\r\n", 5*time.Second); err == nil && versionOf(body) == version {
 			return nil
 		}
-		if r.server.ended()["reload failed"] > failed {
+		if r.server.ended()["reload failed"] > before["reload failed"] {
 			break
 		}
 	}
@@ -47,8 +47,9 @@ func reloads(r *run) error {
 		return err
 	}
 	whole := content(size, 0)
+	r.fields = partial
 	r.right = func(body []byte) bool {
-		return versionOf(body) > 0 && bytes.Equal(body[versionLength:], whole[versionLength:])
+		return versionOf(body) > 0 && bytes.Equal(body[versionLength:], whole[versionLength:part])
 	}
 	var readers []*reader
 	return r.attack(func() error {

@@ -55,7 +55,7 @@ const (
 	// When its peers have left, memory is as it was at rest and this much more,
 	backAbove = 12 * mib
 	// within this time.
-	backWithin = 5 * time.Second
+	backWithin = 15 * time.Second
 	// A fresh request is answered whole within this.
 	freshWithin = 2 * time.Second
 )

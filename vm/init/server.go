@@ -185,11 +185,10 @@ func (s *server) ended() map[string]int64 {
 	for _, line := range strings.Split(string(body), "\n") {
 		var reason string
 		var count int64
-		line = strings.NewReplacer(`"`, " ", "{", " ", "}", " ").Replace(line)
-		if rest, found := strings.CutPrefix(line, "kcup_connections_closed_total reason= "); found {
-			_, _ = fmt.Sscan(rest, &reason, &count)
-		} else if rest, found := strings.CutPrefix(line, "kcup_reloads_total result= "); found {
-			_, _ = fmt.Sscan(rest, &reason, &count)
+		if rest, found := strings.CutPrefix(line, "kcup_connections_closed_total{reason="); found {
+			_, _ = fmt.Sscanf(rest, "%q} %d", &reason, &count)
+		} else if rest, found := strings.CutPrefix(line, "kcup_reloads_total{result="); found {
+			_, _ = fmt.Sscanf(rest, "%q} %d", &reason, &count)
 			reason = "reload " + reason
 		}
 		if count > 0 {
