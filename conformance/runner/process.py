@@ -89,6 +89,15 @@ def frozen(server):
     until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
 
 
+def sleeps(pid):
+    """Whether no thread of it runs, or waits for a CPU to run on."""
+    for status in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if status.read_text().rpartition(")")[2].split()[0] == "R":
+                return False
+    return True
+
+
 def pending_signals(pid):
     """Whether a signal was sent to the process that it has not taken yet."""
     status = Path(f"/proc/{pid}/status").read_text()
