@@ -40,8 +40,9 @@ def test_of_a_response_that_nobody_reads_little_is_held(serve, kind):
 
 
 def settled(server, count, moving=()):
-    """What is held of so many connections, once the server has nothing to do and it no longer changes. A listing takes
-    a while: before that it adds up what was never held at the same time. Of the peers at the ports `moving` it may change.
+    """What is held of so many connections, once the server has nothing to do and it no longer changes. A listing
+    takes a while: before that it adds up what was never held at the same time. Of peers at the ports `moving` it may
+    change.
     """
     last = None
 

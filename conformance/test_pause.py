@@ -38,10 +38,12 @@ def test_silent_ones_that_asked_meanwhile_are_answered(serve, threads):
 def test_heads_that_ended_meanwhile_are_answered(serve):
     server = serve("--header-timeout-seconds", "4")
     held = [Connection(server.address) for _ in range(MANY)]
+    began = time.monotonic()
     for connection in held:
         connection.send(GET[:9])
     until(lambda: has_read_all(server, held))
     with paused(server, 5.5):
+        assert time.monotonic() - began < 4, "this machine was too slow: heads were over before the pause"
         for connection in held:
             connection.send(GET[9:])
     assert [connection.answer().status for connection in held] == [200] * MANY

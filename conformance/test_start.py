@@ -111,9 +111,7 @@ def test_a_file_that_makes_its_reader_wait_is_no_regular_one(twin):
 
 
 @pytest.mark.spec("K-13")
-@pytest.mark.parametrize(
-    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT], ids=lambda number: number.name
-)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT], ids=lambda number: number.name)
 def test_a_signal_ends_the_wait_for_standard_input(twin, number):
     reading, writing = os.pipe()
     with open(writing, "wb", buffering=0) as pipe, open(reading, "rb") as stdin:
