@@ -18,6 +18,13 @@ PATIENT = ("--shutdown-timeout-seconds", "60")
 LATER = 0.4  # within the second that a new connection has
 
 
+def accepted(server, count):
+    """So many that have not asked, all of them accepted."""
+    connections = [Connection(server.address) for _ in range(count)]
+    until(lambda: in_backlog(server) == 0)
+    return connections
+
+
 @pytest.mark.spec("K-18b")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_what_was_accepted_and_has_not_asked_yet_may_ask(serve, threads):

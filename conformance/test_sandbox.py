@@ -14,7 +14,6 @@ import pytest
 
 from runner.access_log import next_lines
 from runner.kernel import (
-    FirstLandlock,
     landlock_version,
     without_capset,
     without_either,
@@ -24,6 +23,7 @@ from runner.kernel import (
 from runner.metrics import ask, reloads, scrape
 from runner.process import until, write_fifo
 from runner.reload import GET, STAYS, become, get, plain, reload, rename_over, serves, warned
+from runner.syscalls import first_landlock
 from runner.twin import Server, Twin
 from runner.wire import Connection
 from test_notify import Manager, told_of_a_reload
@@ -284,7 +284,7 @@ def test_auto_names_what_is_missing_and_takes_the_rest(serve, lacking):
 def test_the_first_landlock_is_enough(serve, sandbox):
     """What it does not know of sockets and of truncating, the filter does."""
     args = ("--sandbox", sandbox, "--log-format", "json", "--max-connections=99")
-    server = serve(*args, preexec_fn=FirstLandlock().enter)
+    server = serve(*args, preexec_fn=first_landlock().enter)
     assert server.events("warn", "error") == []
     become(server.directory / "hello.txt", {"link": SECRET})
     server.signal(signal.SIGHUP)

@@ -1,12 +1,10 @@
-"""Landlock: which version this kernel knows; and, for preexec_fn, kernels without a part of the sandbox."""
+"""Landlock: which version this kernel knows; and, for preexec_fn, kernels without a part of the sandbox. How a filter
+of system calls is written."""
 
 import ctypes
 import errno
 import os
-import select
-import socket
 import struct
-import threading
 
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
 SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}.get(os.uname().machine)
@@ -74,37 +72,3 @@ def without_capset():
 def without_either():
     without_landlock()
     without_seccomp()
-
-
-class FirstLandlock:
-    """Landlock of version 1, which knows files and no sockets: a thread of ours answers when its version is asked."""
-
-    def __init__(self):
-        self.ours, self.theirs = socket.socketpair()
-        threading.Thread(target=self.answer, daemon=True).start()
-
-    def enter(self):
-        asking = program(
-            (LOAD_NUMBER, 0, 0, 0),
-            (IS, 0, 1, CREATE_RULESET),
-            (RETURN, 0, 0, RET_USER_NOTIF),
-            (RETURN, 0, 0, RET_ALLOW),
-        )
-        call(libc.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        flags = SECCOMP_FILTER_FLAG_NEW_LISTENER
-        listener = call(libc.syscall, SYS_SECCOMP, SECCOMP_SET_MODE_FILTER, flags, ctypes.byref(asking))
-        socket.send_fds(self.theirs, [b"."], [listener])
-
-    def answer(self):
-        """Until the process has ended."""
-        _, (listener,), _, _ = socket.recv_fds(self.ours, 1, 1)
-        poll = select.poll()
-        poll.register(listener, select.POLLIN)
-        while poll.poll()[0][1] & select.POLLIN:
-            asked = ctypes.create_string_buffer(ASKED.size)
-            call(libc.ioctl, listener, NOTIF_RECV, asked)
-            number, *_, attributes, size, flags, _, _, _ = ASKED.unpack(asked.raw)
-            version = (attributes, size, flags) == (0, 0, RULESET_VERSION)
-            answered = ANSWERED.pack(number, 1, 0, 0) if version else ANSWERED.pack(number, 0, 0, CONTINUE)
-            call(libc.ioctl, listener, NOTIF_SEND, ctypes.create_string_buffer(answered, ANSWERED.size))
-        os.close(listener)

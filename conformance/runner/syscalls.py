@@ -21,6 +21,7 @@ from .kernel import (
     RET_ALLOW,
     RET_USER_NOTIF,
     RETURN,
+    RULESET_VERSION,
     SECCOMP_FILTER_FLAG_NEW_LISTENER,
     SECCOMP_SET_MODE_FILTER,
     SYS_SECCOMP,
@@ -40,6 +41,7 @@ NUMBERS = {
         "clone": (56, 435),
         "accept": (43, 288),
         "read": (0,),
+        "landlock_create_ruleset": (444,),
     },
     "aarch64": {
         "sendfile": (71,),
@@ -50,14 +52,20 @@ NUMBERS = {
         "clone": (220, 435),
         "accept": (202, 242),
         "read": (63,),
+        "landlock_create_ruleset": (444,),
     },
 }[os.uname().machine]
 EPOLL_CTL_ADD = 1
 
 
+class Result(int):
+    """What a system call returns without being made."""
+
+
 @dataclass
 class Watch:
-    """`judge(name, arguments)` is asked of each call of these names: nothing lets it happen, a number is its errno.
+    """`judge(name, arguments)` is asked of each call of these names: nothing lets it happen, a number is its errno, a
+    Result its result.
 
     `preexec_fn=watch.enter` puts a process under it."""
 
@@ -100,10 +108,19 @@ class Watch:
 
     def answer(self, listener, asked):
         number, self.thread, _, which, _, _, *arguments = ASKED.unpack(asked.raw)
-        error = self.judge(self.named[which], arguments)
-        answered = ANSWERED.pack(number, 0, -error, 0) if error else ANSWERED.pack(number, 0, 0, CONTINUE)
+        verdict = self.judge(self.named[which], arguments)
+        if isinstance(verdict, Result):
+            answered = ANSWERED.pack(number, verdict, 0, 0)
+        else:
+            answered = ANSWERED.pack(number, 0, -verdict, 0) if verdict else ANSWERED.pack(number, 0, 0, CONTINUE)
         with contextlib.suppress(OSError):
             call(libc.ioctl, listener, NOTIF_SEND, ctypes.create_string_buffer(answered, ANSWERED.size))
+
+
+def first_landlock():
+    """Landlock of version 1, which knows files and no sockets: so we answer when its version is asked."""
+    version = [0, 0, RULESET_VERSION]
+    return Watch(("landlock_create_ruleset",), lambda _, arguments: Result(1) if arguments[:3] == version else None)
 
 
 def watching(pid, descriptor):
