@@ -60,12 +60,18 @@ $(addprefix run-,$(TWINS)): run-%: build-%
 	@exec bin/kcup-$* --file deploy/examples/mta-sts.txt
 
 ## test [-rust|-go]             unit tests, and the whole conformance suite
-test: unit verdicts release-check $(VENV)/conformance.ok
+test: unit verdicts release-check stepped-clock $(VENV)/conformance.ok
 	$(PYTHON) -m pytest -q release/test_check.py
 	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
 
-$(addprefix test-,$(TWINS)): test-%: unit-% build-% $(VENV)/conformance.ok
+$(addprefix test-,$(TWINS)): test-%: unit-% build-% stepped-clock $(VENV)/conformance.ok
 	$(CONFORMANCE) --$* bin/kcup-$*
+
+# Cases that step a clock are skipped where this cannot be had.
+.PHONY: stepped-clock
+stepped-clock:
+	@command -v qemu-$(shell uname -m) >/dev/null && ls /usr/lib/*/faketime >/dev/null 2>&1 || { echo "installing qemu-user and libfaketime, which step a clock"; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends qemu-user libfaketime >/dev/null; } || true
 
 ## unit [-rust|-go]             unit tests alone
 unit: unit-rust unit-go unit-bench
@@ -85,9 +91,7 @@ race: $(VENV)/conformance.ok
 	$(CONFORMANCE:conformance=) $(RACED:%=conformance/test_%.py) --go kcup-go/race -k "not signals_during_a_reload"
 
 ## soak                         faults of every kind while somebody asks, about two minutes (QUICK=1: 20 s)
-soak: build $(VENV)/conformance.ok
-	@command -v qemu-$(shell uname -m) >/dev/null && ls /usr/lib/*/faketime >/dev/null 2>&1 || { echo "installing qemu-user and libfaketime, which step a clock"; \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends qemu-user libfaketime >/dev/null; } || true
+soak: build stepped-clock $(VENV)/conformance.ok
 	$(PYTHON) conformance/soak.py
 
 ## vm ARGS="--scenario idle"    one attack in a virtual machine with version 2 of control groups (ARGS=--help lists them)
