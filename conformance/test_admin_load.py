@@ -13,24 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from runner.metrics import ask, page, samples
+from runner.peers import ADMIN, is_open
 from runner.process import descriptors, until
 from runner.wire import Connection
 
-ADMIN = ("--admin", "127.0.0.1:0")
 HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 MOST = 64
 # Less than the 10 seconds after which a silent connection is closed, and as much as Kubernetes gives a probe.
 AT_ONCE = 1
-
-
-def is_open(connection):
-    connection.socket.setblocking(False)
-    try:
-        return connection.socket.recv(1, socket.MSG_PEEK) != b""
-    except BlockingIOError:
-        return True
-    finally:
-        connection.socket.settimeout(15)
 
 
 @pytest.mark.spec("K-115")

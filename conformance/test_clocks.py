@@ -1,4 +1,4 @@
-"""K-80 to K-83 and the other limits of time, all at once: each experiment waits, so they wait together.
+"""K-80, K-81, K-83 and the other limits of time but K-82, all at once: each experiment waits, so they wait together.
 
 "Never before N" is exact: a span is measured from before the bytes that start the server's clock were sent. "Not more
 than a second after" allows for what this machine took from us: how late a thread of ours woke up meanwhile, at worst.
@@ -20,16 +20,14 @@ from runner.clock import (
     limited,
     measure,
     measure_since,
-    until_reset,
 )
-from runner.peers import is_reset
+from runner.peers import BIG
 from runner.process import has_read_all, unread, until
 from runner.twin import Server
 from runner.wire import GONE, Connection
 
 pytestmark = pytest.mark.xdist_group("clocks")
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n"
-BIG = bytes(range(256)) * 65536
 
 
 @experiment("K-80")
@@ -133,82 +131,6 @@ def an_answer_that_is_not_read_is_no_silence(twin):
         with Connection(server.address, receive_buffer=4096) as connection:
             connection.send(GET)
             time.sleep(2.5)
-            assert connection.answer().body == BIG
-
-
-@experiment("K-82")
-def a_peer_that_accepts_nothing_is_reset(twin):
-    with limited(twin, "write", content=BIG) as server:
-        with Connection(server.address, receive_buffer=4096) as connection:
-            before = time.monotonic()
-            connection.send(GET)
-            until(lambda: has_read_all(server, [connection]))
-            after = time.monotonic()
-            span = until_reset(connection, before, after)
-            with contextlib.suppress(*GONE):
-                while connection.socket.recv(1 << 20):
-                    pass
-                raise AssertionError("closed, not reset")
-            return span
-
-
-@experiment("K-82")
-def a_peer_that_accepts_nothing_more_is_reset(twin):
-    """The clock starts again with what was accepted last."""
-    with limited(twin, "write", content=BIG) as server:
-        with Connection(server.address, receive_buffer=4096) as connection:
-            connection.send(GET)
-            for _ in range(5):
-                time.sleep(0.4)
-                before = time.monotonic()
-                connection.exactly(1 << 20)
-            return until_reset(connection, before, time.monotonic())
-
-
-@experiment("K-82", span=False)
-def a_slow_peer_is_not_reset(twin):
-    """It takes a little, every now and then, for four times the limit."""
-    with limited(twin, "write", content=BIG) as server:
-        with Connection(server.address, receive_buffer=4096) as connection:
-            connection.send(GET)
-            taken = b""
-            for _ in range(10):
-                time.sleep(0.4)
-                taken += connection.exactly(16384)
-            connection.pending = taken
-            assert connection.answer().body == BIG
-
-
-@experiment("K-82", limit=20.0)
-def a_peer_that_accepts_less_than_the_least_is_reset(twin):
-    """At most 2 KB now and then, where 5120 bytes in 20 seconds are the least: never nothing, and still too little."""
-    with limited(twin, content=BIG, args=("--write-timeout-seconds", "20")) as server:
-        with Connection(server.address, receive_buffer=2304, segment=536) as connection:
-            before = time.monotonic()
-            connection.send(GET)
-            until(lambda: has_read_all(server, [connection]))
-            after, reads = time.monotonic(), 0
-            while not is_reset(connection):
-                spent = time.monotonic() - after
-                assert spent < 30, "never reset"
-                if spent >= 12 * (reads + 1):
-                    connection.socket.recv(2304)
-                    reads += 1
-                time.sleep(0.05)
-            return Span(time.monotonic() - before, time.monotonic() - after)
-
-
-@experiment("K-82", span=False)
-def a_peer_that_accepts_a_little_all_the_time_is_not_reset(twin):
-    """A few thousand bytes in each second, for three times the limit: then it may have the rest at once."""
-    with limited(twin, content=BIG, args=("--write-timeout-seconds", "4")) as server:
-        with Connection(server.address, receive_buffer=4096, segment=1460) as connection:
-            connection.send(GET)
-            taken = b""
-            for _ in range(12):
-                time.sleep(1)
-                taken += connection.exactly(4096)
-            connection.pending = taken
             assert connection.answer().body == BIG
 
 

@@ -1,5 +1,6 @@
 """K-18, K-19: who is waited for in a drain: what was accepted and has not asked yet, what waits to be accepted."""
 
+import contextlib
 import re
 import signal
 import threading
@@ -9,87 +10,101 @@ import pytest
 
 from runner.answers import WireError
 from runner.flood import Flood
-from runner.peers import BIG, GET, asked, ends, not_reading
-from runner.process import frozen, has_read_all, listening_port, until
+from runner.peers import BIG, GET, accepted, asked, ends, is_open, not_reading
+from runner.process import frozen, has_read_all, in_time, listening_port, until
 from runner.sockets import in_backlog
 from runner.wire import Connection
 
 PATIENT = ("--shutdown-timeout-seconds", "60")
-LATER = 0.4  # within the second that a new connection has
-
-
-def accepted(server, count):
-    """So many that have not asked, all of them accepted."""
-    connections = [Connection(server.address) for _ in range(count)]
-    until(lambda: in_backlog(server) == 0)
-    return connections
+LATER, SECOND = 0.4, 0.95  # within the second that a new connection has, and its end
 
 
 @pytest.mark.spec("K-18b")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_what_was_accepted_and_has_not_asked_yet_may_ask(serve, threads):
     """Whether it was accepted before the signal or is taken from the backlog after it."""
-    server = serve(*PATIENT, "--threads", str(threads))
-    accepted = [Connection(server.address) for _ in range(20)]
-    until(lambda: in_backlog(server) == 0)
-    frozen(server)
-    waiting = [Connection(server.address) for _ in range(20)]
-    server.signal()
-    server.signal(signal.SIGCONT)
-    until(lambda: not listening_port(server.process.pid))
-    time.sleep(LATER)
-    for connection in accepted + waiting:
-        connection.send(GET)
-    for connection in accepted + waiting:
-        answer = connection.answer()
-        assert (answer.status, answer.one("connection")) == (200, "close")
-        connection.expect_end()
-    assert server.wait(10) == 0
+
+    def asks():
+        server = serve(*PATIENT, "--threads", str(threads))
+        taken = accepted(server, 20)
+        frozen(server)
+        waiting = [Connection(server.address) for _ in range(20)]
+        began = time.monotonic()
+        server.signal()
+        server.signal(signal.SIGCONT)
+        until(lambda: not listens(server))
+        time.sleep(LATER)
+        for connection in taken + waiting:
+            connection.send(GET)
+        if time.monotonic() - began >= SECOND:
+            return False
+        for connection in taken + waiting:
+            answer = connection.answer()
+            assert (answer.status, answer.one("connection")) == (200, "close")
+            connection.expect_end()
+        assert server.wait(10) == 0
+        return True
+
+    in_time(asks)
+
+
+def listens(server):
+    """Whether it still does; one that has ended does not."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return listening_port(server.process.pid)
 
 
 @pytest.mark.spec("K-18b")
 def test_a_head_that_begins_within_that_second_is_waited_for(serve):
-    server = serve(*PATIENT)
-    with Connection(server.address) as connection:
-        until(lambda: in_backlog(server) == 0)
+    def begins():
+        server = serve(*PATIENT)
+        (connection,) = accepted(server, 1)
+        began = time.monotonic()
         server.signal()
         time.sleep(LATER)
         connection.send(GET[:9])
+        if time.monotonic() - began >= SECOND:
+            return False
         time.sleep(1.5)
         connection.send(GET[9:])
         assert connection.answer().status == 200
-    assert server.wait(10) == 0
+        connection.expect_end()
+        assert server.wait(10) == 0
+        return True
+
+    in_time(begins)
 
 
 @pytest.mark.spec("K-18b")
 def test_one_that_never_asks_is_closed_after_a_second(serve):
     """Not before, and with it the drain is over."""
     server = serve(*PATIENT)
-    silent = [Connection(server.address) for _ in range(20)]
-    until(lambda: in_backlog(server) == 0)
+    silent = accepted(server, 20)
     began = time.monotonic()
     server.signal()
     for connection in silent:
         connection.expect_end()
     took = time.monotonic() - began
-    assert 0.9 <= took <= 2.5, f"closed after {took:.2f} s"
+    assert 0.9 <= took <= 5, f"closed after {took:.2f} s"
     assert server.wait(10) == 0
 
 
 @pytest.mark.spec("K-18a")
 def test_one_that_was_answered_before_is_closed_at_once(serve):
     """Though others are waited for."""
-    server = serve(*PATIENT)
-    known, new = [asked(server.address) for _ in range(20)], Connection(server.address)
-    until(lambda: in_backlog(server) == 0)
-    began = time.monotonic()
-    server.signal()
-    for connection in known:
-        connection.expect_end()
-    took = time.monotonic() - began
-    assert took <= 0.7, f"closed after {took:.2f} s"
-    new.expect_end()
-    assert server.wait(10) == 0
+
+    def are_closed():
+        server = serve(*PATIENT)
+        known, (new,) = [asked(server.address) for _ in range(20)], accepted(server, 1)
+        server.signal()
+        for connection in known:
+            connection.expect_end()
+        before_its_second = is_open(new)
+        new.expect_end()
+        assert server.wait(10) == 0
+        return before_its_second
+
+    in_time(are_closed)
 
 
 @pytest.mark.spec("K-18")
@@ -107,7 +122,7 @@ def test_a_long_backlog_is_taken_in(serve, number):
     assert in_backlog(server) == 300
     server.signal(number)
     server.signal(signal.SIGCONT)
-    until(lambda: not listening_port(server.process.pid))
+    until(lambda: not listens(server))
     busy.send(GET[9:])
     for connection in [busy, *waiting]:
         assert connection.answer().status == 200
@@ -158,7 +173,8 @@ def test_visitors_who_connect_for_each_request_lose_nothing(serve):
 @pytest.mark.spec("K-19")
 @pytest.mark.parametrize("who", ["a head", "one that does not read", "one that never asks"])
 def test_nobody_holds_the_drain_up_for_longer_than_it_may_last(serve, who):
-    server = serve("--shutdown-timeout-seconds", "1", content=BIG)
+    limits = ("--header-timeout-seconds", "60", "--write-timeout-seconds", "60")
+    server = serve("--shutdown-timeout-seconds", "1", *limits, content=BIG)
     if who == "one that does not read":
         (peer,) = not_reading(server, 1)
     else:
@@ -169,7 +185,7 @@ def test_nobody_holds_the_drain_up_for_longer_than_it_may_last(serve, who):
     server.signal()
     assert server.wait(10) == 0
     took = time.monotonic() - began
-    assert 0.9 <= took <= 2.5, f"it lasted {took:.2f} s"
+    assert 0.9 <= took <= 5, f"it lasted {took:.2f} s"
     warnings = [line for line in server.stderr().splitlines() if re.search("(?i) warn", line)]
     assert len(warnings) <= 1 if who == "one that never asks" else re.search(r"\b1\b", warnings[0])
 
@@ -186,12 +202,18 @@ def test_those_who_pipeline_without_end_do_not_hold_it_up(serve):
 
 @pytest.mark.spec("K-19")
 def test_a_second_signal_ends_the_second_of_those_that_never_asked(serve):
-    server = serve(*PATIENT)
-    with Connection(server.address) as connection:
-        until(lambda: in_backlog(server) == 0)
+    def is_ended():
+        server = serve(*PATIENT)
+        (connection,) = accepted(server, 1)
+        began = time.monotonic()
         server.signal()
-        until(lambda: not listening_port(server.process.pid))
+        until(lambda: not listens(server))
         server.signal()
+        if time.monotonic() - began >= SECOND:
+            return False
         assert server.wait(10) == 1
         assert server.stderr().splitlines()[-1] == "kcup: stopped by a second signal before the drain was over"
         ends(connection)
+        return True
+
+    in_time(is_ended)

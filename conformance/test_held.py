@@ -9,7 +9,7 @@ import pytest
 from runner.cgroup import socket_memory_group
 from runner.metrics import ACCEPTED, closed, scrape
 from runner.peers import ADMIN, BIG, GET, MIB, TAIL, is_reset, not_reading
-from runner.process import sleeps, until
+from runner.process import PATIENCE, sleeps, until
 from runner.sockets import held
 from runner.wire import GONE, Connection
 
@@ -53,7 +53,7 @@ def settled(server, count, moving=()):
         before, last = last, still
         return [*now.values()] if at_rest and len(now) >= count and still == before else None
 
-    return until(same, 60)
+    return until(same, PATIENCE)
 
 
 @pytest.mark.spec("K-87a")

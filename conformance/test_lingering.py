@@ -104,29 +104,33 @@ WAYS = [None, ask_for_the_last, end_our_side, send_half_a_head, send_what_is_ref
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__ if way else "silence")
 def test_nothing_stays_in_the_kernel_of_those_that_do_not_read(serve, way):
     """Their window is closed, and the rest of a response cannot go anywhere: they are reset, however they end."""
-    limits = ("--idle-timeout-seconds", "60" if way is displace else "3", "--header-timeout-seconds", "1")
+    limits = ("--idle-timeout-seconds", "60" if way else "8", "--header-timeout-seconds", "1")
     server = serve(*limits, *ADMIN, "--max-connections", "20", content=TAIL)
     peers = not_reading(server, 20)
     until(lambda: len(held(server)) == 20 and all(one.unacknowledged for one in held(server).values()))
     newcomers = way and way(server, peers)
-    until(lambda: all(is_reset(peer) for peer in peers), 10)
-    until(lambda: not ORPHANED & states(server).keys(), 1)
+    until(lambda: all(is_reset(peer) for peer in peers))
+    until(lambda: not ORPHANED & states(server).keys(), 5)
     del newcomers
+
+
+def read_slowly(connection):
+    """Some in each second, for several of them, and then the rest."""
+    taken = b""
+    for _ in range(14):
+        taken += connection.exactly(4 * KIB)
+        time.sleep(0.25)
+    connection.pending = taken
+    assert connection.answer().body == TAIL
+    connection.expect_end()
 
 
 @pytest.mark.spec("K-72a", "K-34")
 def test_one_that_reads_slowly_gets_all_of_its_last_response(serve):
-    """Some of it in each second, for several of them, and nothing in between is its last."""
     server = serve(content=TAIL)
     with Connection(server.address, receive_buffer=4096, segment=1460) as connection:
         connection.send(LAST)
-        taken = b""
-        for _ in range(14):
-            taken += connection.exactly(4 * KIB)
-            time.sleep(0.25)
-        connection.pending = taken
-        assert connection.answer().body == TAIL
-        connection.expect_end()
+        read_slowly(connection)
 
 
 @pytest.mark.spec("K-72a", "K-81")
@@ -135,13 +139,7 @@ def test_one_that_reads_slowly_and_ended_its_side_gets_all(serve):
     with Connection(server.address, receive_buffer=4096, segment=1460) as connection:
         connection.send(GET)
         connection.half_close()
-        taken = b""
-        for _ in range(14):
-            taken += connection.exactly(4 * KIB)
-            time.sleep(0.25)
-        connection.pending = taken
-        assert connection.answer().body == TAIL
-        connection.expect_end()
+        read_slowly(connection)
 
 
 @pytest.mark.spec("K-72a")
@@ -152,7 +150,7 @@ def test_one_that_stops_reading_its_last_response_is_reset_soon(serve):
         connection.send(LAST)
         connection.exactly(8 * KIB)
         began = time.monotonic()
-        until(lambda: is_reset(connection), 5)
-        assert 0.5 <= time.monotonic() - began <= 3.5
+        until(lambda: is_reset(connection))
+        assert 0.5 <= time.monotonic() - began <= 5
         assert not ORPHANED & states(server).keys()
-        until(lambda: (seen := scrape(server))[HOT] + seen[PARKED] == 0, 3)
+        until(lambda: (seen := scrape(server))[HOT] + seen[PARKED] == 0)

@@ -9,10 +9,9 @@ import pytest
 
 from runner.cgroup import VERSION_1, socket_memory_group
 from runner.metrics import HOT, PARKED, closed, scrape
-from runner.peers import ADMIN, GET, MIB, asked, ends, is_open, served_within
+from runner.peers import ADMIN, GET, MIB, accepted, asked, ends, is_open, served_within
 from runner.process import descriptors, until
 from runner.reload import get, plain, reload, rename_over
-from runner.sockets import in_backlog
 from runner.wire import Connection
 
 JSON = ("--log-format", "json")
@@ -191,9 +190,7 @@ def test_the_limits_follow_the_content(serve, memory):
 
 def silent(server, stack, count):
     """So many that have not asked, all of them accepted."""
-    held = [stack.enter_context(Connection(server.address)) for _ in range(count)]
-    until(lambda: in_backlog(server) == 0)
-    return held
+    return [stack.enter_context(connection) for connection in accepted(server, count)]
 
 
 def open_of(held):

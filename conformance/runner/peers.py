@@ -5,7 +5,8 @@ import socket
 import time
 
 from .answers import WireError
-from .process import has_read_all, until
+from .process import PATIENCE, has_read_all, until
+from .sockets import in_backlog
 from .wire import GONE, Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -24,13 +25,20 @@ def asked(address, method=GET):
     return connection
 
 
+def accepted(server, count):
+    """So many that have not asked, and do not wait in the backlog any more."""
+    connections = [Connection(server.address) for _ in range(count)]
+    until(lambda: in_backlog(server) == 0, PATIENCE)
+    return connections
+
+
 def not_reading(server, count, request=GET):
     """So many that have asked and read nothing, each with the smallest window there is."""
     peers = [Connection(server.address, receive_buffer=4096) for _ in range(count)]
     for peer in peers:
         peer.send(request)
     if not isinstance(server.address, str):
-        until(lambda: has_read_all(server, peers))
+        until(lambda: has_read_all(server, peers), PATIENCE)
     return peers
 
 

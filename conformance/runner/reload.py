@@ -9,7 +9,7 @@ from pathlib import Path
 from .cases import HttpCase, of_kind, option_set, option_sets
 from .exchange import perform
 from .parts import to_bytes
-from .process import until
+from .process import PATIENCE, until
 from .twin import write_file
 from .wire import Connection
 
@@ -118,7 +118,7 @@ def serves(server, options, target="/"):
 def reload(server, options, target="/"):
     """Let it reload, and wait for this content."""
     server.signal(signal.SIGHUP)
-    until(lambda: serves(server, options, target))
+    until(lambda: serves(server, options, target), PATIENCE)
 
 
 def warned(server, count):
