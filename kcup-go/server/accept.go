@@ -12,10 +12,11 @@ const (
 	acceptPause = 100 * time.Millisecond
 	acceptBatch = 64
 	drainPause  = 10 * time.Millisecond
-	// crowdedMost is how long a new connection waits when nobody is silent.
-	crowdedMost = time.Second
-	crowdedEnd  = 3 * time.Second   // after it those that follow wait again
-	forever     = -time.Millisecond // to epoll_wait(2)
+	// patience is how long a new connection waits for one that falls silent (K-84b); look is how often it looks at least
+	// when it has waited for that long.
+	patience = time.Second
+	look     = 50 * time.Millisecond
+	forever  = -time.Millisecond // to epoll_wait(2)
 )
 
 // acceptor takes connections and deals them out. It is the only one that counts them against --max-connections.
@@ -31,8 +32,8 @@ type acceptor struct {
 	asked    *worker   // is making room
 	awaited  uint32    // its count of evictions when it has
 	relieved bool      // somebody was asked since the last connection was accepted
-	forced   bool      // and need not have been silent
-	crowded  time.Time // since when a new connection waits, and nobody is silent
+	anybody  bool      // and need not have been silent
+	crowded  time.Time // since when somebody waits and nobody silent has made room
 	draining atomic.Bool
 	lastLog  time.Time
 }
@@ -92,15 +93,15 @@ func (a *acceptor) wait() (takes bool, err error) {
 		// Asked before looking, so that what closes or falls silent in between wakes us.
 		a.room.wanted.Store(true)
 		listens, timeout = a.mayDisplace()
-		if a.isOver() && a.asked == nil && first(a.workers, true) != nil {
+		if a.isOver() && listens {
 			return true, nil // that does not wait for a new connection
 		}
 		a.room.wanted.Store(!listens)
 	default:
 		a.ceiling = 0
-		if !a.forced {
-			a.crowded = time.Time{}
-		}
+	}
+	if listens && !a.crowded.IsZero() {
+		timeout = 0 // does anybody still wait?
 	}
 	a.watch(listens)
 	n, err := await(a.epoll, a.events[:], int(timeout/time.Millisecond))
@@ -109,6 +110,9 @@ func (a *acceptor) wait() (takes bool, err error) {
 	}
 	if n == 0 {
 		a.paused = false
+		if listens {
+			a.crowded = time.Time{}
+		}
 	}
 	for _, event := range a.events[:n] {
 		if event.Fd == int32(a.room.wake) {
@@ -134,47 +138,36 @@ func (a *acceptor) isFull() bool { return a.open() >= a.limit() }
 // isOver says that the limit was lowered, and some have to go (K-89).
 func (a *acceptor) isOver() bool { return a.open() > a.limit() }
 
-// hear takes in that who was asked to make room has done what can be done.
+// hear takes in that the worker that was asked to make room has done what it can.
 func (a *acceptor) hear() {
 	if a.asked == nil || a.asked.status.evictions.Load() != a.awaited {
 		return
 	}
-	switch a.asked = nil; {
-	case a.isFull():
-		a.crowd() // nobody was silent after all
-	case !a.forced:
+	a.asked = nil
+	if !a.anybody && !a.isFull() {
 		a.crowded = time.Time{}
 	}
 }
 
-// crowd begins the time for which a new connection waits when nobody is silent.
-func (a *acceptor) crowd() {
-	if since := time.Since(a.crowded); since >= crowdedEnd {
-		a.crowded = time.Now()
+// first is the worker whose connection is first to make room: a silent one, or, where nobody need wait for that, anybody's.
+func (a *acceptor) first() (w *worker, anybody bool) {
+	w = first(a.workers, false)
+	isCrowded := !a.crowded.IsZero() && time.Since(a.crowded) >= patience
+	if w == nil && (a.isOver() || isCrowded) {
+		return first(a.workers, true), true
 	}
-}
-
-// isCrowded says that a new connection has waited for long enough, or one has just now. That a new one is silent at first
-// does not end it.
-func (a *acceptor) isCrowded() bool {
-	since := time.Since(a.crowded)
-	return since >= crowdedMost && since < crowdedEnd
+	return w, false
 }
 
 // mayDisplace says whether to listen, since somebody may be asked to make room or nobody waits; else for how long not.
 func (a *acceptor) mayDisplace() (may bool, wait time.Duration) {
-	since := time.Since(a.crowded)
-	switch {
-	case a.asked != nil:
+	if a.asked != nil {
 		return false, forever
-	case first(a.workers, a.isOver()) != nil:
-		if !a.relieved && since < crowdedMost {
-			a.crowded = time.Time{}
-		}
-	case since < crowdedMost:
-		return false, crowdedMost - since + time.Millisecond
 	}
-	return true, forever
+	if w, _ := a.first(); w != nil || a.crowded.IsZero() && !a.isOver() {
+		return true, forever
+	}
+	return false, max(patience-time.Since(a.crowded)+time.Millisecond, look)
 }
 
 // watch turns the listener's events on or off: they would never end while nothing is accepted.
@@ -200,7 +193,7 @@ func (a *acceptor) take() {
 		err := a.accept()
 		switch {
 		case err == 0:
-			a.relieved, a.forced = false, false
+			a.relieved = false
 			continue
 		case err == unix.EAGAIN:
 		case (err == unix.EMFILE || err == unix.ENFILE) && !a.relieved && a.open() > 0:
@@ -214,23 +207,16 @@ func (a *acceptor) take() {
 	}
 }
 
-// displace asks one worker to close one connection: a silent one, or, where nobody has been silent for long enough,
-// anybody's.
+// displace asks one worker to close one connection. Where none may be, a new one begins to wait.
 func (a *acceptor) displace() {
-	w, anybody := first(a.workers, false), false
-	if w == nil && (a.isOver() || a.isCrowded()) {
-		w, anybody = first(a.workers, true), true
+	w, anybody := a.first()
+	if w == nil && a.crowded.IsZero() {
+		a.crowded = time.Now()
 	}
 	if w == nil {
-		if time.Since(a.crowded) >= crowdedMost {
-			a.crowded = time.Now()
-		}
 		return
 	}
-	if anybody {
-		a.crowded = time.Now().Add(-crowdedMost) // those that follow need not wait
-	}
-	a.asked, a.awaited, a.relieved, a.forced = w, w.status.evictions.Load()+1, true, anybody
+	a.asked, a.awaited, a.relieved, a.anybody = w, w.status.evictions.Load()+1, true, anybody
 	a.room.wanted.Store(true)
 	w.tell(func(m *mailbox) { m.evict, m.anybody = true, anybody })
 }

@@ -75,7 +75,7 @@ pub struct Acceptor {
     /// Whether workers are told who is behind a connection.
     named: bool,
     complained: Cell<Option<Instant>>,
-    /// Since when new connections find no place and nobody silent.
+    /// Since when somebody waits and nobody silent has made room.
     crowded: Cell<Option<Instant>>,
 }
 
@@ -100,20 +100,20 @@ impl Acceptor {
     /// Accepts for ever. Dropping the future between two connections loses none.
     pub async fn run(&self) {
         while let Ok(mut ready) = self.listener.readable().await {
-            // Room is made for a peer that is there; tokio only knows that one was.
-            if self.is_full() && is_waiting(self.listener.get_ref()) {
+            if self.is_full() {
+                // Room is made for a peer that is there; tokio only knows that one was.
+                if !is_waiting(self.listener.get_ref()) {
+                    self.crowded.set(None);
+                    ready.clear_ready();
+                    continue;
+                }
                 self.make_room(self.max_connections.get() - 1).await;
-            } else if self.is_full() {
-                ready.clear_ready();
-                continue;
-            } else {
-                self.crowded.set(None);
             }
             match ready.try_io(|_| self.accept()) {
                 Ok(Ok(arrival)) => self.hand_over(arrival),
                 Ok(Err(error)) if self.is_short(&error) => self.make_room(open(&self.posts) - 1).await,
                 Ok(Err(error)) => self.rest(&error).await,
-                Err(_would_block) => (),
+                Err(_would_block) => self.crowded.set(None),
             }
         }
     }
@@ -147,17 +147,20 @@ impl Acceptor {
 
     /// Waits until no more than `most` connections are open; one at a time makes room (SPEC K-84).
     pub async fn make_room(&self, most: usize) {
-        let mut asked: Option<(&Post, usize)> = None;
+        let mut asked: Option<(usize, Phase, usize)> = None;
         let mut look = || {
             if open(&self.posts) <= most {
+                if asked.is_some_and(|(_, phase, _)| phase == Phase::Idle) {
+                    self.crowded.set(None);
+                }
                 return Some(());
             }
             // A worker reports what it was asked for when it is done.
-            if asked.is_none_or(|(post, before)| post.status.tries() != before) {
+            if asked.is_none_or(|(post, _, before)| self.posts[post].status.tries() != before) {
                 asked = self.first().map(|(post, phase)| {
-                    let before = post.status.tries();
-                    post.send(Mail::MakeRoom(phase));
-                    (post, before)
+                    let before = self.posts[post].status.tries();
+                    self.posts[post].send(Mail::MakeRoom(phase));
+                    (post, phase, before)
                 });
             }
             None
@@ -165,9 +168,9 @@ impl Acceptor {
         while timeout(LOOK, self.room.wait(&mut look)).await.is_err() {}
     }
 
-    /// How many connections are open.
-    pub fn open(&self) -> usize {
-        open(&self.posts)
+    /// Whether the limit was lowered, and some have to go (SPEC K-89).
+    pub fn is_over(&self) -> bool {
+        open(&self.posts) > self.max_connections.get()
     }
 
     fn is_full(&self) -> bool {
@@ -180,21 +183,26 @@ impl Acceptor {
         short && open(&self.posts) > 0 && is_waiting(self.listener.get_ref())
     }
 
-    /// The worker whose connection is first to make room, and the phase that this is in.
-    fn first(&self) -> Option<(&Post, Phase)> {
+    /// The worker whose connection is first to make room, and the phase that this is in: silence, or, where nobody need wait
+    /// for that, any.
+    fn first(&self) -> Option<(usize, Phase)> {
         let first = |phase| {
-            let ranked = self.posts.iter().filter_map(move |post| Some((post.status.rank(phase)?, post)));
-            ranked.min_by_key(|(rank, _)| *rank).map(|(_, post)| (post, phase))
+            let ranks = self.posts.iter().map(|post| post.status.rank(phase));
+            let ranked = ranks.enumerate().filter_map(|(post, rank)| Some((rank?, post)));
+            ranked.min().map(|(_, post)| (post, phase))
         };
         let silent = first(Phase::Idle);
-        if silent.is_some() {
-            self.crowded.set(None);
+        if silent.is_some() || !self.is_over() && !self.is_crowded() {
             return silent;
         }
+        [Phase::Head, Phase::Write, Phase::Linger].into_iter().find_map(first)
+    }
+
+    /// Whether somebody has waited for long enough, from the first call on.
+    fn is_crowded(&self) -> bool {
         let since = self.crowded.get().unwrap_or_else(Instant::now);
         self.crowded.set(Some(since));
-        let others = [Phase::Head, Phase::Write, Phase::Linger];
-        others.into_iter().filter(|_| since.elapsed() >= PATIENCE).find_map(first)
+        since.elapsed() >= PATIENCE
     }
 
     fn accept(&self) -> io::Result<Arrival> {

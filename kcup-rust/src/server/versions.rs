@@ -128,7 +128,7 @@ impl Server {
     pub async fn tend(&self) {
         loop {
             self.versions.changed.notified().await;
-            while self.is_over() || self.versions.old() > 0 {
+            while self.acceptor.is_over() || self.versions.old() > 0 {
                 sleep(MAKE_ROOM / 2).await;
                 self.enforce(self.envelope());
                 self.settle().await;
@@ -159,10 +159,6 @@ impl Server {
             self.versions.state.borrow_mut().old.remove(0);
         }
         true
-    }
-
-    fn is_over(&self) -> bool {
-        self.acceptor.open() > self.acceptor.max_connections.get()
     }
 
     /// Lets connections over the limit make room.
