@@ -6,8 +6,8 @@ COPY VERSION ./
 COPY kcup-go kcup-go
 ARG TARGETARCH
 # No time of its own: the same program is the same layer, whenever it is built.
-RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    kcup-go/build "$TARGETARCH" /kcup && touch --date=@0 /kcup
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache/go-build \
+    GOCACHE=/cache/go-build kcup-go/build "$TARGETARCH" /kcup && touch --date=@0 /kcup
 
 FROM scratch
 ARG VERSION=unknown
