@@ -12,11 +12,7 @@ const (
 	acceptPause = 100 * time.Millisecond
 	acceptBatch = 64
 	drainPause  = 10 * time.Millisecond
-	// patience is how long a new connection waits for one that falls silent (K-84b); look is how often it looks at least
-	// when it has waited for that long.
-	patience = time.Second
-	look     = 50 * time.Millisecond
-	forever  = -time.Millisecond // to epoll_wait(2)
+	forever     = -time.Millisecond // to epoll_wait(2)
 )
 
 // acceptor takes connections and deals them out. It is the only one that counts them against --max-connections.
@@ -124,52 +120,6 @@ func (a *acceptor) wait() (takes bool, err error) {
 	return takes, nil
 }
 
-// limit is how many may be open.
-func (a *acceptor) limit() int {
-	if a.ceiling > 0 {
-		return min(a.ceiling, int(a.most.Load()))
-	}
-	return int(a.most.Load())
-}
-
-// isFull says that a new connection takes another one's place.
-func (a *acceptor) isFull() bool { return a.open() >= a.limit() }
-
-// isOver says that the limit was lowered, and some have to go (K-89).
-func (a *acceptor) isOver() bool { return a.open() > a.limit() }
-
-// hear takes in that the worker that was asked to make room has done what it can.
-func (a *acceptor) hear() {
-	if a.asked == nil || a.asked.status.evictions.Load() != a.awaited {
-		return
-	}
-	a.asked = nil
-	if !a.anybody && !a.isFull() {
-		a.crowded = time.Time{}
-	}
-}
-
-// first is the worker whose connection is first to make room: a silent one, or, where nobody need wait for that, anybody's.
-func (a *acceptor) first() (w *worker, anybody bool) {
-	w = first(a.workers, false)
-	isCrowded := !a.crowded.IsZero() && time.Since(a.crowded) >= patience
-	if w == nil && (a.isOver() || isCrowded) {
-		return first(a.workers, true), true
-	}
-	return w, false
-}
-
-// mayDisplace says whether to listen, since somebody may be asked to make room or nobody waits; else for how long not.
-func (a *acceptor) mayDisplace() (may bool, wait time.Duration) {
-	if a.asked != nil {
-		return false, forever
-	}
-	if w, _ := a.first(); w != nil || a.crowded.IsZero() && !a.isOver() {
-		return true, forever
-	}
-	return false, max(patience-time.Since(a.crowded)+time.Millisecond, look)
-}
-
 // watch turns the listener's events on or off: they would never end while nothing is accepted.
 func (a *acceptor) watch(listening bool) {
 	if listening == a.watching {
@@ -205,20 +155,6 @@ func (a *acceptor) take() {
 		}
 		return
 	}
-}
-
-// displace asks one worker to close one connection. Where none may be, a new one begins to wait.
-func (a *acceptor) displace() {
-	w, anybody := a.first()
-	if w == nil && a.crowded.IsZero() {
-		a.crowded = time.Now()
-	}
-	if w == nil {
-		return
-	}
-	a.asked, a.awaited, a.relieved, a.anybody = w, w.status.evictions.Load()+1, true, anybody
-	a.room.wanted.Store(true)
-	w.tell(func(m *mailbox) { m.evict, m.anybody = true, anybody })
 }
 
 // accept takes one connection and gives it to the worker that has fewest. What is wrong with a connection that is
@@ -268,11 +204,4 @@ func (a *acceptor) open() (total int) {
 		total += int(w.status.open.Load())
 	}
 	return total
-}
-
-func (w *worker) tell(what func(*mailbox)) {
-	w.mailbox.Lock()
-	what(&w.mailbox)
-	w.mailbox.Unlock()
-	wake(w.wakeFD)
 }

@@ -2,8 +2,6 @@ package server
 
 import (
 	"net/netip"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,9 +13,6 @@ import (
 	"kcup/respond"
 	"kcup/server/guard"
 )
-
-// grace is for the first request of a connection during the drain (K-18).
-const grace = time.Second
 
 const (
 	readSize   = 16384
@@ -86,18 +81,6 @@ type worker struct {
 	ledger  ledger
 }
 
-// mailbox is how the acceptor speaks to a worker.
-type mailbox struct {
-	sync.Mutex
-	sockets  []int32
-	replaced []*content.Content // whose readers are reset
-	evict    bool
-	anybody  bool // if none is silent
-	drain    bool // the drain has begun
-	last     bool // no more sockets will come
-	cut      bool // the drain is over, whatever is open
-}
-
 func newWorker(s *shared, lines *accesslog.Lines) (*worker, error) {
 	w := &worker{shared: s, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
 	w.limits = s.limits
@@ -152,45 +135,6 @@ func (w *worker) run() error {
 	return nil
 }
 
-func (w *worker) expire() {
-	for p := range phaseCount {
-		for {
-			slot, is := w.expired(p, w.limits[p], w.now)
-			if !is {
-				break
-			}
-			switch p {
-			case writing:
-				w.glance(slot)
-			case lingering:
-				w.lingered(slot)
-			default:
-				w.runOut(slot, p)
-			}
-		}
-	}
-}
-
-// runOut is the end of a silence or of the time for a head, unless there is news that was not read yet: all of us may
-// have been stopped for a while (K-89).
-func (w *worker) runOut(slot int32, p phase) {
-	c := &w.slots[slot]
-	if readable(c.fd) > 0 {
-		before := *c
-		if w.input(slot); c.phase != p || c.since != before.since || c.generation != before.generation {
-			return
-		}
-	}
-	switch {
-	case p == inHead:
-		w.close(slot, headerTimeout)
-	case w.draining:
-		w.part(slot, drained, lingerMost)
-	default:
-		w.part(slot, idleTimeout, lingerMost)
-	}
-}
-
 func (w *worker) handle(event *unix.EpollEvent) {
 	c := &w.slots[event.Fd]
 	if c.generation != uint32(event.Pad) || c.phase == vacant {
@@ -225,83 +169,6 @@ func (w *worker) turn() {
 			w.settle()
 		}
 	}
-}
-
-func (w *worker) readMail() {
-	clearWake(w.wakeFD)
-	w.current()
-	w.mailbox.Lock()
-	sockets, evict, anybody, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.anybody, w.mailbox.drain
-	replaced := w.mailbox.replaced
-	w.mailbox.sockets, w.mailbox.replaced, w.mailbox.evict = w.mailbox.sockets[:0], nil, false
-	w.last, w.cut = w.mailbox.last, w.mailbox.cut
-	w.mailbox.Unlock()
-	if drain && !w.draining {
-		w.drain()
-	}
-	for _, fd := range sockets {
-		w.adopt(fd)
-	}
-	for _, c := range replaced {
-		w.recall(c)
-	}
-	if evict {
-		w.evict(anybody)
-	}
-	// The limits may be others now.
-	w.shed(none)
-	w.account.budget = w.budget.Load()
-	w.settle()
-}
-
-// recall resets the connections that still read a version of the content (K-105).
-func (w *worker) recall(c *content.Content) {
-	for slot := range w.slots {
-		if out := w.slots[slot].out; out != nil && out.of == c {
-			w.close(int32(slot), replaced)
-		}
-	}
-}
-
-// drain ends the silent connections (K-18). One that has never been heard of has a moment: its first request may be on
-// its way.
-func (w *worker) drain() {
-	w.draining, w.drainBegan = true, w.now
-	w.limits[idle] = ticks(grace)
-	for range w.queue[idle].count {
-		slot := w.queue[idle].first
-		if !w.slots[slot].spoken {
-			w.enter(slot, idle)
-		}
-		w.input(slot)
-	}
-}
-
-func (w *worker) adopt(fd int32) {
-	slot := w.add(fd, w.now)
-	w.counters.Accepted++
-	event := unix.EpollEvent{Fd: slot, Pad: int32(w.slots[slot].generation)}
-	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
-	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
-		if w.now >= w.silence {
-			w.silence = w.now + ticks(time.Second)
-			w.log.Warnf("cannot watch a connection: %v", err)
-		}
-		w.close(slot, shed)
-	} else if w.lines != nil && !w.meet(slot) {
-		w.close(slot, peerGone)
-	} else if w.draining {
-		w.input(slot)
-	}
-}
-
-// meet asks who the peer of a new connection is. It is gone when that is not known any more.
-func (w *worker) meet(slot int32) (is bool) {
-	for int(slot) >= len(w.peers) {
-		w.peers = append(w.peers, netip.Addr{})
-	}
-	w.peers[slot], is = peerOf(w.slots[slot].fd)
-	return is
 }
 
 // current is the content for the next response.
