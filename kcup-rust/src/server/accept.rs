@@ -1,5 +1,7 @@
 //! Takes connections in and hands each to the worker that has the fewest. Sibling: kcup-go/server/accept.go.
 
+mod room;
+
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -15,10 +17,8 @@ use rustix::net::{accept_with, acceptfrom_with, SocketFlags};
 use socket2::SockRef;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
-use tokio::time::timeout;
 
 use super::listen::{outfit, Listener};
-use super::phases::Phase;
 use super::status::{Room, Status};
 use super::worker::{Arrival, Mail};
 use crate::content::reason;
@@ -26,9 +26,6 @@ use crate::ops::access_log::Peer;
 
 /// How long accepting rests when the system is out of something (SPEC K-85).
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long a new connection waits for one that falls silent (SPEC K-84), and how often it looks at least.
-const PATIENCE: Duration = Duration::from_secs(1);
-const LOOK: Duration = Duration::from_millis(50);
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What accept(2) tells to go on after: nothing is short (K-85a).
@@ -77,6 +74,8 @@ pub struct Acceptor {
     complained: Cell<Option<Instant>>,
     /// Since when somebody waits and nobody silent has made room.
     crowded: Cell<Option<Instant>>,
+    /// The worker that was last asked to make room, and how often it had tried before.
+    asked: Cell<Option<(usize, usize)>>,
 }
 
 impl Acceptor {
@@ -94,6 +93,7 @@ impl Acceptor {
             named,
             complained: Cell::new(None),
             crowded: Cell::new(None),
+            asked: Cell::new(None),
         })
     }
 
@@ -145,64 +145,10 @@ impl Acceptor {
         self.posts.iter().for_each(Post::wake);
     }
 
-    /// Waits until no more than `most` connections are open; one at a time makes room (SPEC K-84).
-    pub async fn make_room(&self, most: usize) {
-        let mut asked: Option<(usize, Phase, usize)> = None;
-        let mut look = || {
-            if open(&self.posts) <= most {
-                if asked.is_some_and(|(_, phase, _)| phase == Phase::Idle) {
-                    self.crowded.set(None);
-                }
-                return Some(());
-            }
-            // A worker reports what it was asked for when it is done.
-            if asked.is_none_or(|(post, _, before)| self.posts[post].status.tries() != before) {
-                asked = self.first().map(|(post, phase)| {
-                    let before = self.posts[post].status.tries();
-                    self.posts[post].send(Mail::MakeRoom(phase));
-                    (post, phase, before)
-                });
-            }
-            None
-        };
-        while timeout(LOOK, self.room.wait(&mut look)).await.is_err() {}
-    }
-
-    /// Whether the limit was lowered, and some have to go (SPEC K-89).
-    pub fn is_over(&self) -> bool {
-        open(&self.posts) > self.max_connections.get()
-    }
-
-    fn is_full(&self) -> bool {
-        open(&self.posts) >= self.max_connections.get()
-    }
-
     /// Whether a peer waits for want of a descriptor, which some connection has.
     fn is_short(&self, error: &io::Error) -> bool {
         let short = [libc::EMFILE, libc::ENFILE].map(Some).contains(&error.raw_os_error());
         short && open(&self.posts) > 0 && is_waiting(self.listener.get_ref())
-    }
-
-    /// The worker whose connection is first to make room, and the phase that this is in: silence, or, where nobody need wait
-    /// for that, any.
-    fn first(&self) -> Option<(usize, Phase)> {
-        let first = |phase| {
-            let ranks = self.posts.iter().map(|post| post.status.rank(phase));
-            let ranked = ranks.enumerate().filter_map(|(post, rank)| Some((rank?, post)));
-            ranked.min().map(|(_, post)| (post, phase))
-        };
-        let silent = first(Phase::Idle);
-        if silent.is_some() || !self.is_over() && !self.is_crowded() {
-            return silent;
-        }
-        [Phase::Head, Phase::Write, Phase::Linger].into_iter().find_map(first)
-    }
-
-    /// Whether somebody has waited for long enough, from the first call on.
-    fn is_crowded(&self) -> bool {
-        let since = self.crowded.get().unwrap_or_else(Instant::now);
-        self.crowded.set(Some(since));
-        since.elapsed() >= PATIENCE
     }
 
     fn accept(&self) -> io::Result<Arrival> {

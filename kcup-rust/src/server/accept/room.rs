@@ -1,0 +1,120 @@
+//! Who is asked to make room for a new connection, and when (SPEC K-84). A part of accept.rs.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
+
+use super::super::phases::Phase;
+use super::super::worker::Mail;
+use super::{open, Acceptor};
+
+/// How long a new connection waits for one that falls silent, and how often it looks at least.
+const PATIENCE: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Acceptor {
+    /// Waits until no more than `most` connections are open; one at a time makes room (SPEC K-84), whoever waits for that.
+    pub async fn make_room(&self, most: usize) {
+        let mut asked_for = None;
+        let mut look = || {
+            if open(&self.posts) <= most {
+                if asked_for == Some(Phase::Idle) {
+                    self.crowded.set(None);
+                }
+                return Some(());
+            }
+            // A worker reports what it was asked for when it is done.
+            if self.asked.get().is_none_or(|(post, before)| self.posts[post].status.tries() != before) {
+                asked_for = self.ask();
+            }
+            None
+        };
+        while timeout(LOOK, self.room.wait(&mut look)).await.is_err() {}
+    }
+
+    /// Asks one worker for one connection, and says in which phase this is.
+    fn ask(&self) -> Option<Phase> {
+        let (post, phase) = self.first()?;
+        self.asked.set(Some((post, self.posts[post].status.tries())));
+        self.posts[post].send(Mail::MakeRoom(phase));
+        Some(phase)
+    }
+
+    /// Whether the limit was lowered, and some have to go (SPEC K-89).
+    pub fn is_over(&self) -> bool {
+        open(&self.posts) > self.max_connections.get()
+    }
+
+    pub fn is_full(&self) -> bool {
+        open(&self.posts) >= self.max_connections.get()
+    }
+
+    /// The worker whose connection is first to make room, and the phase that this is in: silence, or, where nobody need wait
+    /// for that, any.
+    fn first(&self) -> Option<(usize, Phase)> {
+        let first = |phase| {
+            let ranks = self.posts.iter().map(|post| post.status.rank(phase));
+            let ranked = ranks.enumerate().filter_map(|(post, rank)| Some((rank?, post)));
+            ranked.min().map(|(_, post)| (post, phase))
+        };
+        let silent = first(Phase::Idle);
+        if silent.is_some() || !self.is_over() && !self.is_crowded() {
+            return silent;
+        }
+        [Phase::Head, Phase::Write, Phase::Linger].into_iter().find_map(first)
+    }
+
+    /// Whether somebody has waited for long enough, from the first call on.
+    fn is_crowded(&self) -> bool {
+        let since = self.crowded.get().unwrap_or_else(Instant::now);
+        self.crowded.set(Some(since));
+        since.elapsed() >= PATIENCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::sync::mpsc::{channel, Receiver};
+    use std::sync::Arc;
+
+    use tokio::task::yield_now;
+
+    use super::super::super::listen::Listener;
+    use super::super::super::phases::PHASES;
+    use super::super::super::status::{Room, Status};
+    use super::super::super::worker;
+    use super::super::Post;
+    use super::*;
+    use crate::config::Host;
+
+    /// A worker that closes one connection for each mail.
+    async fn work(mailbox: &Receiver<Mail>, status: &Status) {
+        loop {
+            if mailbox.try_recv().is_ok() {
+                status.closed();
+                status.made_room();
+            }
+            status.publish(|_| [Some(1); PHASES.len()]);
+            yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn two_that_wait_at_once_cost_no_more_places_than_one() {
+        let (mail, mailbox) = channel();
+        let (_poll, waker) = worker::poll().unwrap();
+        let room = Arc::new(Room::default());
+        let status = Arc::new(Status::new(room.clone()));
+        let posts = vec![Post { mail, waker, status: status.clone() }];
+        let listener = Listener::bind(&Host::Ip(Ipv4Addr::LOCALHOST.into()), 0).unwrap();
+        let acceptor = Acceptor::new(listener, posts, room, false).unwrap();
+        (0..9).for_each(|_| status.handed());
+        status.publish(|_| [Some(1); PHASES.len()]);
+        tokio::select! {
+            _ = async { tokio::join!(acceptor.make_room(5), acceptor.make_room(4)) } => (),
+            () = work(&mailbox, &status) => (),
+        }
+        assert_eq!((status.connections(), mailbox.try_iter().count()), (4, 0));
+    }
+}
