@@ -26,7 +26,7 @@ use super::status::Status;
 use crate::content::Content;
 use crate::ops::access_log::Lines;
 
-pub use mail::{Arrival, Mail};
+pub use mail::{Arrival, Bounds, Mail};
 
 const WAKE: Token = Token(usize::MAX);
 const EVENTS: usize = 256;
@@ -45,24 +45,6 @@ pub struct Limits {
     pub header: Tick,
     /// and how long a peer may accept nothing of an answer.
     pub write: Tick,
-}
-
-/// How much one worker may hold now.
-#[derive(Clone, Copy)]
-pub struct Bounds {
-    /// Bytes kept of incomplete heads.
-    pub kept: usize,
-    /// Bytes that the kernel may hold for connections,
-    pub sockets: u64,
-    /// and how many of them each that is open costs.
-    pub cost: u64,
-}
-
-/// For as long as no mail says otherwise.
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds { kept: usize::MAX, sockets: 1 << 40, cost: 0 }
-    }
 }
 
 /// What one worker tells others.

@@ -1,6 +1,6 @@
 //! What is kept of a peer's bytes while they wait. A part of connection.rs.
 
-use super::Guard;
+use super::super::guard::Guard;
 
 /// Bytes that are not a whole head yet, or that wait behind an answer, and what the guard knows of them.
 pub struct Kept {

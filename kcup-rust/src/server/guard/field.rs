@@ -1,6 +1,6 @@
 //! What single elements of a head mean to the guard: the target's form, and the four fields that decide on framing.
 
-use super::{CLASS, HOST};
+use super::class::{CLASS, HOST};
 
 /// What the fields of a head have said so far.
 #[derive(Clone, Default)]

@@ -5,58 +5,20 @@
 //! unacceptable decides, and so the verdict does not depend on how the bytes were split. What it lets through, httparse
 //! and fasthttp read the same way.
 
+mod class;
 mod field;
+mod line;
 
+use class::{CLASS, TOKEN, VALUE};
 use field::Fields;
 use hyper::StatusCode;
 
-/// The longest request head, in bytes, and the longest target in it (SPEC K-67).
+/// The longest request head, in bytes (SPEC K-67).
 pub const MAX_HEAD: usize = 16384;
-const MAX_TARGET: usize = 8192;
 /// The most field lines that are let through (SPEC K-67).
 pub const MAX_FIELDS: usize = 100;
 
 const BLOCK: usize = 16;
-
-const TOKEN: u8 = 1;
-const TARGET: u8 = 2;
-const VALUE: u8 = 4;
-const HOST: u8 = 8;
-
-/// Which bytes may stand in a token (RFC 9110 section 5.6.2), in a target (K-61), in a field value
-/// (section 5.5), and in a host name (RFC 3986 section 3.2.2).
-static CLASS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let b = byte as u8;
-        if b.is_ascii_alphanumeric() || is_one_of(b, b"!#$%&'*+-.^_`|~") {
-            table[byte] |= TOKEN;
-        }
-        if b.is_ascii_graphic() && !is_one_of(b, b"\"#<>`") {
-            table[byte] |= TARGET;
-        }
-        if b.is_ascii_alphanumeric() || is_one_of(b, b"-._~%!$&'()*+,;=") {
-            table[byte] |= HOST;
-        }
-        if b == b'\t' || b >= b' ' && b != 0x7f {
-            table[byte] |= VALUE;
-        }
-        byte += 1;
-    }
-    table
-};
-
-const fn is_one_of(byte: u8, set: &[u8]) -> bool {
-    let mut i = 0;
-    while i < set.len() {
-        if set[i] == byte {
-            return true;
-        }
-        i += 1;
-    }
-    false
-}
 
 /// What the guard says of the bytes it has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,96 +128,6 @@ impl Guard {
         let length = rest.iter().position(|byte| CLASS[*byte as usize] & class == 0);
         self.at += length.unwrap_or(rest.len());
         length.map(|length| rest[length])
-    }
-
-    fn start(&mut self, byte: u8) -> Step {
-        if byte == b'\r' && self.skip == 0 {
-            self.at += 1;
-            return Ok(State::SkippedCr);
-        }
-        self.mark = self.at;
-        Ok(State::Method)
-    }
-
-    fn skipped(&mut self, byte: u8) -> Step {
-        if byte != b'\n' {
-            return BAD_REQUEST;
-        }
-        self.at += 1;
-        self.skip = 2;
-        Ok(State::Start)
-    }
-
-    fn method(&mut self, head: &[u8]) -> Step {
-        match self.run(head, TOKEN) {
-            None => Ok(State::Method),
-            Some(b' ') if self.at > self.mark => {
-                self.method_end = self.at;
-                self.at += 1;
-                self.mark = self.at;
-                Ok(State::Target)
-            }
-            Some(_) => BAD_REQUEST,
-        }
-    }
-
-    fn target(&mut self, head: &[u8]) -> Step {
-        let longest = self.mark + MAX_TARGET;
-        let end = self.run(&head[..head.len().min(longest + 1)], TARGET);
-        if self.at > longest {
-            return Err(StatusCode::URI_TOO_LONG);
-        }
-        match end {
-            None => Ok(State::Target),
-            Some(b' ') if self.at > self.mark => {
-                self.target_end = self.at;
-                self.at += 1;
-                self.mark = self.at;
-                Ok(State::Version)
-            }
-            Some(_) => BAD_REQUEST,
-        }
-    }
-
-    fn version(&mut self, head: &[u8]) -> Step {
-        const USUAL: &[u8] = b"HTTP/1.1\r";
-        if self.at == self.mark && head[self.at..].starts_with(USUAL) {
-            self.at += USUAL.len();
-            return Ok(State::RequestLineCr);
-        }
-        let byte = head[self.at];
-        let right = match self.at - self.mark {
-            place @ 0..=4 => byte == b"HTTP/"[place],
-            5 | 7 => byte.is_ascii_digit(),
-            6 => byte == b'.',
-            _ => byte == b'\r',
-        };
-        if !right {
-            return BAD_REQUEST;
-        }
-        self.at += 1;
-        match byte {
-            b'\r' => Ok(State::RequestLineCr),
-            _ => Ok(State::Version),
-        }
-    }
-
-    fn request_line(&mut self, head: &[u8]) -> Step {
-        if head[self.at] != b'\n' {
-            return BAD_REQUEST;
-        }
-        self.at += 1;
-        self.fields.http10 = match &head[self.mark + 5..self.mark + 8] {
-            b"1.1" => false,
-            b"1.0" => true,
-            _ => return Err(StatusCode::HTTP_VERSION_NOT_SUPPORTED),
-        };
-        let method = &head[self.skip..self.method_end];
-        let target = &head[self.method_end + 1..self.target_end];
-        if method == b"CONNECT" || !field::is_target(method, target) {
-            return BAD_REQUEST;
-        }
-        Ok(State::FieldStart)
     }
 
     fn field_start(&mut self, byte: u8) -> Step {

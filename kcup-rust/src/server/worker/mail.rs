@@ -10,7 +10,7 @@ use mio::{Interest, Token};
 use super::super::connection::Connection;
 use super::super::counters::Reason;
 use super::super::phases::{Phase, Tick, TICKS};
-use super::{Bounds, Worker};
+use super::Worker;
 use crate::content::{reason, Content};
 use crate::ops::access_log::Peer;
 
@@ -36,6 +36,24 @@ pub enum Mail {
     Drain,
     /// There will be no more mail: end with the last connection.
     Last,
+}
+
+/// How much one worker may hold now.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// Bytes kept of incomplete heads.
+    pub kept: usize,
+    /// Bytes that the kernel may hold for connections,
+    pub sockets: u64,
+    /// and how many of them each that is open costs.
+    pub cost: u64,
+}
+
+/// For as long as no mail says otherwise.
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { kept: usize::MAX, sockets: 1 << 40, cost: 0 }
+    }
 }
 
 /// Mail that is for the end of a turn.
