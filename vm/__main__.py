@@ -1,21 +1,21 @@
-"""One scenario or some, in a virtual machine: for trying things. `make test-vm` runs them all.
+"""One attack or some, in a virtual machine: for trying things. `make test-vm` runs them all.
 
 python3 vm --scenario unread-1m --server kcup-rust --memory 100
 """
 
 import argparse
 import json
+from itertools import product
 
 from kernels import ROOT, SUITES, kernel
 from machine import Machine
+from plan import ATTACKS, OTHERS, TWINS
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--scenario", action="append", required=True, help="may be repeated")
-    options.add_argument(
-        "--server", action="append", choices=["kcup-rust", "kcup-go", "nginx", "lighttpd"], help="may be repeated"
-    )
+    options.add_argument("--scenario", action="append", required=True, choices=ATTACKS, help="may be repeated")
+    options.add_argument("--server", action="append", choices=[*TWINS, *OTHERS], help="may be repeated (both kcup)")
     options.add_argument("--memory", type=int, action="append", help="MiB; may be repeated (100)")
     options.add_argument("--peers", type=int, default=0, help="how many, where not as many as the scenario has")
     options.add_argument("--over", choices=["tcp", "unix"], default="tcp")
@@ -26,17 +26,8 @@ def main():
     options.add_argument("--verbose", action="store_true", help="the machine's console, and what the servers log")
     given = options.parse_args()
     plan = [
-        {
-            "server": server,
-            "scenario": scenario,
-            "memory": memory,
-            "over": given.over,
-            "peers": given.peers,
-            "verbose": given.verbose,
-        }
-        for scenario in given.scenario
-        for memory in given.memory or [100]
-        for server in given.server or ["kcup-rust", "kcup-go"]
+        dict(scenario=scenario, memory=memory, server=server, over=given.over, peers=given.peers, verbose=given.verbose)
+        for scenario, memory, server in product(given.scenario, given.memory or [100], given.server or TWINS)
     ]
     path, _ = kernel(given.kernel)
     with Machine(path, {"kcup-rust": given.rust, "kcup-go": given.go}, plan, given.seconds, given.verbose) as machine:

@@ -43,6 +43,9 @@ func (r *run) load(size, version int) error {
 // reloads are 50, of a fifth of the memory, while each version is read slowly by somebody.
 func reloads(r *run) error {
 	size, count := r.share(20), 50
+	if r.Peers > 0 {
+		count = r.Peers
+	}
 	if err := r.serve(size, "--write-timeout-seconds", "600"); err != nil {
 		return err
 	}

@@ -80,6 +80,8 @@ func setUp() error {
 		"/sys/fs/cgroup/cgroup.subtree_control":       "+memory",
 		"/proc/sys/net/ipv4/ip_local_port_range":      "10240 64999",
 		"/sys/kernel/mm/transparent_hugepage/enabled": "always", // as Debian has it
+		// What the peers leave unread is this machine's here: it must not be what makes the kernel drop packets.
+		"/proc/sys/net/ipv4/tcp_mem": "500000 500000 500000",
 		// Emulated, a change of address space is dear: who wakes another goes on until its turn is over.
 		"/sys/kernel/debug/sched/features": "NO_WAKEUP_PREEMPTION",
 	} {
