@@ -14,8 +14,8 @@ HOME = Path(__file__).resolve().parent
 # Instructions are counted: time in the machine is theirs, 4 ns each, and does not depend on what else this host does.
 # Without ERMS, copying counts as what it takes. The emulator's CMPXCHG16B leaves wrong flags behind.
 QEMU = shlex.split(
-    "qemu-system-x86_64 -accel tcg -cpu max,-erms,-cx16 -m 3072 -smp 1 -icount shift=2,sleep=off"
-    " -display none -monitor none -no-reboot"
+    "setpriv --pdeathsig KILL qemu-system-x86_64 -accel tcg -cpu max,-erms,-cx16 -m 3072 -smp 1"
+    " -icount shift=2,sleep=off -display none -monitor none -no-reboot"
 )
 # Debian's own, with what their dynamic linker loads.
 OTHERS = ["/usr/sbin/nginx", "/usr/sbin/lighttpd", "/usr/bin/wrk"]

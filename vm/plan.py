@@ -6,20 +6,20 @@ from pathlib import Path
 
 TWINS = ["kcup-rust", "kcup-go"]
 OTHERS = ["nginx", "lighttpd"]
-KEY = ("kernel", "scenario", "memory", "over", "server")
+KEY = ("kernel", "memory", "over", "scenario", "server")
 PLAN = tomllib.loads(Path(__file__).with_name("plan.toml").read_text())
 ATTACKS = PLAN["attacks"]
 
 
-def rows(full):
-    """In the order in which they are run; the group's `peers` take the place of as many as the scenario has."""
-    found = {}
-    for group in PLAN["groups"]:
-        if group.get("full", full) == full:
-            given = {"server": TWINS} | group
-            for values in product(*(given[part] for part in KEY)):
-                found[values] = dict(zip(KEY, values, strict=True)) | {"peers": group.get("peers", 0)}
-    return list(found.values())
+def groups(full):
+    """The rows of each group, which are run one after the other in a machine of its own."""
+    return [rows({"server": TWINS, "peers": 0} | group) for group in PLAN["full" if full else "quick"]]
+
+
+def rows(group):
+    """All combinations of what is listed. `peers` takes the place of as many as the scenario has."""
+    combinations = product([group["kernel"]], *(group[part] for part in KEY[1:]))
+    return [dict(zip(KEY, values, strict=True)) | {"peers": group["peers"]} for values in combinations]
 
 
 def name(row):

@@ -1,0 +1,111 @@
+"""README's table of attacks, made of results.json.
+
+python3 vm/readme.py    writes it anew, as a full run does
+"""
+
+import json
+import re
+from pathlib import Path
+
+from kernels import ROOT
+from plan import ATTACKS, OTHERS, TWINS
+
+README = ROOT / "README.md"
+RESULTS = Path(__file__).with_name("results.json")
+SECTION = re.compile(r"(<!-- vm: begin -->\n).*?(<!-- vm: end -->\n)", re.DOTALL)
+NAMES = [*TWINS, *OTHERS]
+
+
+def update():
+    README.write_text(with_attacks(README.read_text()))
+
+
+def with_attacks(text):
+    """README's text with the tables of these results in it."""
+    told = json.loads(RESULTS.read_text())
+    if len(SECTION.findall(text)) != 1:
+        raise SystemExit("README.md: the marks of the attacks are not there, or more than once")
+    return SECTION.sub(lambda marks: f"{marks[1]}\n{section(told)}\n{marks[2]}", text)
+
+
+def section(told):
+    results = told["results"]
+    compared = setting_of(next(result for result in results if result["server"] in OTHERS))
+    others = {setting_of(result) for result in results} - {compared}
+    attacks = [(ATTACKS[name], compared, name) for name in ATTACKS]
+    return "\n".join(
+        [
+            f"Measured on {told['date']} at commit {told['commit'][:8]} (`make test-vm FULL=1`). {name_of(compared)}:",
+            "",
+            *table("attack", attacks, results, cell),
+            "",
+            "In other settings:",
+            "",
+            *table("setting", [(name_of(one), one, None) for one in sorted(others)], results, summary),
+        ]
+    )
+
+
+def setting_of(result):
+    return result["release"], result["memory"], result["over"]
+
+
+def name_of(setting):
+    release, memory, over = setting
+    return f"Linux {release.partition('-')[0]}, {memory} MiB, {'TCP' if over == 'tcp' else 'unix socket'}"
+
+
+def table(title, questions, results, told_by):
+    """A line for each question (what it is called, a setting, an attack or none), a column for each server."""
+    yield f"| {title} | {' | '.join(NAMES)} |"
+    yield "|---" * (len(NAMES) + 1) + "|"
+    for question, *which in questions:
+        cells = [told_by(asked(results, *which, name)) for name in NAMES]
+        if any(cells):
+            yield f"| {question} | {' | '.join(cells)} |"
+
+
+def asked(results, setting, scenario, server):
+    return [
+        result
+        for result in results
+        if setting_of(result) == setting and result["server"] == server and scenario in (None, result["scenario"])
+    ]
+
+
+def cell(found):
+    """How long a fresh request took at most, how much memory was used at most, and how many were ended."""
+    if not found:
+        return ""
+    (result,) = found
+    if result["oom_kill"]:
+        return f"killed, {result['came']:,} were there" if result["came"] else "killed"
+    if result["scenario"] == "too-big":
+        return "refused, with one line" if result["ok"] else "not refused"
+    if result["scenario"] == "rest":
+        return f"{result['rest_kib'] / 1000:.1f} MB"
+    return ", ".join(part for part in (fresh(result), f"{result['peak_kib'] / 1000:.0f} MB", ended(result)) if part)
+
+
+def fresh(result):
+    asked = result["fresh"]
+    if asked["failed"]:
+        return f"{asked['failed']} of {asked['failed'] + asked['answered']} not answered"
+    return f"{asked['worst_ms'] / 1000:.2f} s"
+
+
+def ended(result):
+    return f"{result['lost']:,} ended" if result["lost"] else ""
+
+
+def summary(found):
+    if not found:
+        return ""
+    good = sum(result["ok"] for result in found)
+    slowest = max(result["fresh"]["worst_ms"] for result in found) / 1000
+    peak = max(result["peak_kib"] for result in found) / 1000
+    return f"{good} of {len(found)} held, {slowest:.2f} s, {peak:.0f} MB"
+
+
+if __name__ == "__main__":
+    update()
