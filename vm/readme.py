@@ -83,8 +83,9 @@ def cell(found):
     if result["scenario"] == "too-big":
         return "refused, with one line" if result["ok"] else "not refused"
     if result["scenario"] == "rest":
-        return f"{result['rest_kib'] / 1000:.1f} MB"
-    return ", ".join(part for part in (fresh(result), f"{result['peak_kib'] / 1000:.0f} MB", ended(result)) if part)
+        return f"{result['rest_kib'] * 1024 / 1e6:.1f} MB"
+    parts = fresh(result), f"{result['peak_kib'] * 1024 / 1e6:.0f} MB", ended(result), result.get("note", "")
+    return ", ".join(part for part in parts if part)
 
 
 def fresh(result):
@@ -103,7 +104,7 @@ def summary(found):
         return ""
     good = sum(result["ok"] for result in found)
     slowest = max(result["fresh"]["worst_ms"] for result in found) / 1000
-    peak = max(result["peak_kib"] for result in found) / 1000
+    peak = max(result["peak_kib"] for result in found) * 1024 / 1e6
     return f"{good} of {len(found)} held, {slowest:.2f} s, {peak:.0f} MB"
 
 
