@@ -129,6 +129,12 @@ def test_fewer_connections_fit_a_small_memory_limit_and_a_warning_says_so(serve,
 
 
 @pytest.mark.spec("K-84")
+def test_a_connection_is_reckoned_at_4096_bytes(serve, memory):
+    few, more = (announced(serve(*JSON, preexec_fn=memory(size * MIB).enter), "warn") for size in (24, 40))
+    assert more - few == (40 - 24) * MIB * 3 // 4 // 4096
+
+
+@pytest.mark.spec("K-84")
 def test_a_memory_limit_that_is_large_enough_changes_nothing(serve, memory):
     server = serve(*JSON, "--max-connections", "5000", preexec_fn=memory(256 * MIB).enter)
     assert server.events("warn", "error") == []

@@ -84,7 +84,8 @@ def cell(found):
         return "refused, with one line" if result["ok"] else "not refused"
     if result["scenario"] == "rest":
         return f"{result['rest_kib'] * 1024 / 1e6:.1f} MB"
-    parts = fresh(result), f"{result['peak_kib'] * 1024 / 1e6:.0f} MB", ended(result), result.get("note", "")
+    note = each(result) if result["scenario"] == "idle" else result.get("note", "")
+    parts = fresh(result), f"{result['peak_kib'] * 1024 / 1e6:.0f} MB", ended(result), note
     return ", ".join(part for part in parts if part)
 
 
@@ -97,6 +98,11 @@ def fresh(result):
 
 def ended(result):
     return f"{result['lost']:,} ended" if result["lost"] else ""
+
+
+def each(result):
+    """What a connection takes of memory, with all that are there."""
+    return f"{(result['held_kib'] - result['rest_kib']) * 1024 / (result['came'] - result['lost']):,.0f} B each"
 
 
 def summary(found):
