@@ -15,7 +15,7 @@ def mirror():
     """Where this machine has Debian's packages from."""
     command = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
     found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
-    return next(uri for uri in found if uri.rstrip("/").endswith("/debian"))
+    return next((uri for uri in found if uri.rstrip("/").endswith("/debian")), "http://deb.debian.org/debian")
 
 
 def apt(suite, *arguments, **options):

@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 import readme
 from kernels import ROOT, kernel
-from machine import Machine
+from machine import MIPS, Machine
 from plan import TWINS, groups, name
 
 FULL = bool(os.environ.get("FULL"))
@@ -53,7 +53,7 @@ def results(request):
 def write(results, whole):
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     sums = {twin: hashlib.sha256(path.read_bytes()).hexdigest() for twin, path in PROGRAMS.items()}
-    about = {"date": str(date.today()), "commit": head.strip(), "sha256": sums}
+    about = {"date": str(date.today()), "commit": head.strip(), "mips": MIPS, "sha256": sums}
     path = readme.RESULTS if whole else ROOT / "bin" / "vm" / "results.json"
     path.write_text(json.dumps(about | {"results": results}, indent=1) + "\n")
     if whole:
