@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
-# Instructions are counted: time in the machine is theirs, 2 to the power of SHIFT ns each, whatever else this host does.
+# Instructions are counted: time in the machine is theirs, 2 to the power of SHIFT ns each, whatever this host does.
 SHIFT = 1
 MIPS = 1000 >> SHIFT
 # Without ERMS, copying counts as what it takes. The emulator's CMPXCHG16B leaves wrong flags behind.
