@@ -231,10 +231,11 @@ $(addprefix sbom-,$(TWINS)): sbom-%: $(VENV)/release.ok
 readme: build-rust
 	python3 release/readme.py bin/kcup-rust
 
-## release-check                versions, changelog, README's options and README's figures must agree
+## release-check                versions, changelog, and README's options, figures and attacks must agree
 release-check: build $(VENV)/bench.ok $(VENV)/conformance.ok
 	@python3 release/check.py
 	@$(PYTHON) -m pytest -q bench/tests/test_pages.py -k readme
+	@$(PYTHON) -m pytest -q vm/test_readme.py
 
 ## release-prep                 versions must agree, and the changelog have a section for VERSION
 release-prep:

@@ -37,7 +37,7 @@ def run(path, plan, futures):
 @pytest.fixture(scope="session")
 def results(request):
     """What becomes of each row that was selected, later or sooner."""
-    selected = [item.callspec.params["row"] for item in request.session.items]
+    selected = [item.callspec.params["row"] for item in request.session.items if "row" in item.fixturenames]
     futures = {name(row): Future() for row in selected}
     paths = {suite: kernel(suite)[0] for suite in sorted({row["kernel"] for row in selected})}
     with ThreadPoolExecutor(int(os.environ.get("MACHINES", 0)) or os.cpu_count()) as machines:
