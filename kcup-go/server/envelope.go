@@ -28,8 +28,8 @@ const (
 	// file it is read from.
 	descriptors         = 3 + 2 + 2 + 3*2 + 1
 	descriptorsOfWorker = 2
-	// The same of --admin: its listener, two files of /proc, and its connections.
-	descriptorsOfAdmin = 3 + AdminConnections
+	// The same of --admin: its listener, three files of /proc, and its connections.
+	descriptorsOfAdmin = 4 + AdminConnections
 )
 
 // AdminConnections is how many the admin listener holds (K-115).

@@ -19,7 +19,7 @@ const LEAST_KEPT: u64 = 32 << 10;
 const MOST_SOCKETS: u64 = 256 << 20;
 /// Descriptors that are neither connections nor open yet: the service manager's socket; of content two old ones and one
 /// that is read, with two files each, and the file it is read from; and what looks at /proc.
-const DESCRIPTORS: u64 = 1 + 3 * 2 + 1 + 2;
+const DESCRIPTORS: u64 = 1 + 3 * 2 + 1 + 3;
 /// And those of each worker.
 const DESCRIPTORS_OF_A_WORKER: u64 = 2;
 
