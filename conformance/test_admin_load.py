@@ -12,10 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from runner.metrics import ask, page, samples
+from runner.metrics import AdminConnection, ask, page, samples
 from runner.peers import ADMIN, is_open
 from runner.process import descriptors, until
-from runner.wire import Connection
 
 HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 MOST = 64
@@ -28,12 +27,12 @@ def test_with_64_open_who_has_not_asked_for_longest_makes_room(serve):
     server = serve(*ADMIN)
     before = len(descriptors(server.process.pid))
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(Connection(server.admin)) for _ in range(MOST)]
+        held = [stack.enter_context(AdminConnection(server.admin)) for _ in range(MOST)]
         held[0].send(b"GET /healthz HTTP/1.1\r\n")  # a part of a head is no reason to stay
         until(lambda: len(descriptors(server.process.pid)) == before + MOST)
         assert all(is_open(connection) for connection in held)
         for _ in range(3):
-            held.append(stack.enter_context(Connection(server.admin)))
+            held.append(stack.enter_context(AdminConnection(server.admin)))
             held[0].socket.settimeout(AT_ONCE)
             held.pop(0).expect_end()
             assert all(is_open(connection) for connection in held)
@@ -95,7 +94,7 @@ def test_who_has_asked_is_answered_before_another_takes_the_place(serve):
     server = serve(*ADMIN)
     server.signal(signal.SIGSTOP)
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(Connection(server.admin)) for _ in range(4 * MOST)]
+        held = [stack.enter_context(AdminConnection(server.admin)) for _ in range(4 * MOST)]
         for connection in held:
             connection.send(HEALTHZ)
         server.signal(signal.SIGCONT)
@@ -108,9 +107,9 @@ def test_who_has_asked_is_answered_before_another_takes_the_place(serve):
 def test_who_was_answered_makes_room_before_who_has_not_asked(serve):
     server = serve(*ADMIN)
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(Connection(server.admin)) for _ in range(MOST - 1)]
+        held = [stack.enter_context(AdminConnection(server.admin)) for _ in range(MOST - 1)]
         for _ in range(MOST):
-            asking = stack.enter_context(Connection(server.admin))
+            asking = stack.enter_context(AdminConnection(server.admin))
             asking.send(HEALTHZ)
             assert asking.answer().body == b"ok"
             asking.expect_end()

@@ -9,7 +9,7 @@ import pytest
 
 from runner.access_log import next_lines
 from runner.clock import Span, answered, experiment, experiments, hold_to_limit, limited, measure
-from runner.metrics import LOST, OK, ask, closed, scrape
+from runner.metrics import LOST, OK, AdminConnection, ask, closed, scrape
 from runner.process import until
 from runner.reload import GET
 from runner.twin import Server
@@ -71,7 +71,7 @@ def trickle(listener, process):
 def an_admin_connection_that_never_speaks_is_closed(twin):
     with limited(twin, args=ADMIN) as server:
         before = time.monotonic()
-        with Connection(server.admin) as connection:
+        with AdminConnection(server.admin) as connection:
             after = time.monotonic()
             connection.expect_end()
             return Span(time.monotonic() - before, time.monotonic() - after)
@@ -81,7 +81,7 @@ def an_admin_connection_that_never_speaks_is_closed(twin):
 def an_admin_head_that_stops_is_closed(twin):
     with limited(twin, args=ADMIN) as server:
         before = time.monotonic()
-        with Connection(server.admin) as connection:
+        with AdminConnection(server.admin) as connection:
             after = time.monotonic()
             connection.send(b"GET /healthz HTTP/1.1\r\nHo")
             connection.expect_end()
@@ -150,7 +150,7 @@ def lines_that_nobody_takes_hold_the_end_up_for_a_second(twin):
 def the_admin_listener_outlives_many_slow_peers(twin):
     """64 that never speak are closed after their 10 seconds, and who comes meanwhile is answered."""
     with limited(twin, args=ADMIN) as server, contextlib.ExitStack() as stack:
-        held = [stack.enter_context(Connection(server.admin)) for _ in range(64)]
+        held = [stack.enter_context(AdminConnection(server.admin)) for _ in range(64)]
         assert ask(server.admin, "/readyz").body == b"ready"
         for connection in held:
             connection.expect_end()

@@ -1,11 +1,12 @@
 """The page of K-118, judged byte by byte and read by Prometheus's own parser; and how counters are watched."""
 
+import http.client
 import itertools
 import re
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from .answers import WireError
+from .answers import Answer, WireError
 from .contract import metrics
 from .process import until
 from .promises import check
@@ -33,9 +34,24 @@ def reloads(result):
     return f'kcup_reloads_total{{result="{result}"}}'
 
 
+class AdminConnection(Connection):
+    """To the admin listener, whose responses are a library's: Python's own reads them."""
+
+    def answer(self, bodyless=False):
+        response = http.client.HTTPResponse(self.socket, method="HEAD" if bodyless else "GET")
+        response.begin()
+        fields = [(name.lower(), value) for name, value in response.getheaders()]
+        return Answer(response.status, response.reason, fields, b"", response.read())
+
+    def expect_end(self):
+        """With a last word, or without."""
+        while self.receive():
+            pass
+
+
 def ask(address, target, method="GET"):
     """One answer of the admin listener, after which it closes."""
-    with Connection(address) as connection:
+    with AdminConnection(address) as connection:
         connection.send(f"{method} {target} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         answer = connection.answer(method == "HEAD")
         check(answer.one("connection") == "close", f"connection: {answer.one('connection')}")

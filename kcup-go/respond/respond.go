@@ -18,6 +18,17 @@ const (
 	Methods
 )
 
+// MethodOf tells a method by its name, which is case-sensitive (RFC 9110 section 9.1).
+func MethodOf(name []byte) Method {
+	switch string(name) {
+	case "GET":
+		return Get
+	case "HEAD":
+		return Head
+	}
+	return Other
+}
+
 // Field is a request field that an answer can depend on.
 type Field uint8
 
@@ -32,6 +43,27 @@ const (
 	Range
 	Fields
 )
+
+// names are in lower case.
+var names = [Fields]string{
+	AcceptEncoding:    "accept-encoding",
+	IfMatch:           "if-match",
+	IfNoneMatch:       "if-none-match",
+	IfModifiedSince:   "if-modified-since",
+	IfUnmodifiedSince: "if-unmodified-since",
+	IfRange:           "if-range",
+	Range:             "range",
+}
+
+// FieldOf tells a field by its name, which is case-insensitive (RFC 9110 section 5.1); Fields is any other.
+func FieldOf(name []byte) Field {
+	for field, known := range names {
+		if isWord(name, known) {
+			return Field(field)
+		}
+	}
+	return Fields
+}
 
 // Request is what an answer depends on. It borrows its bytes.
 type Request struct {

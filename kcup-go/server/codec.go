@@ -1,84 +1,40 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
-
-	"github.com/valyala/fasthttp"
 
 	"kcup/respond"
 	"kcup/server/guard"
 )
 
-// codec turns a head that the guard let through into a request. The library sees nothing but this head:
-// no socket, no body, no end. One codec serves a worker for good, and nothing in it is allocated twice.
+// codec reads a head that the guard let through: what a request line and field lines are has been judged, and here they
+// are only cut. One codec serves a worker for good, and nothing in it is allocated twice.
 type codec struct {
-	header  fasthttp.RequestHeader
-	bytes   bytes.Reader
-	buffer  *bufio.Reader
 	request respond.Request
-	scratch []byte
 }
 
-// standIn is put in front of an empty host, which the library refuses and RFC 9110 section 7.2 allows.
-const standIn = "Host: -\r\n"
-
-func (c *codec) init() {
-	c.buffer = bufio.NewReaderSize(&c.bytes, guard.MaxHead+len(standIn))
-	// Else the library would judge Trailer, and lay Connection and Cookie aside.
-	c.header.DisableSpecialHeader()
-}
-
-// read parses head, which begins at its request line. The request is good until the next call.
-func (c *codec) read(g *guard.Guard, head []byte) (*respond.Request, error) {
-	if head = head[g.Skip:]; g.EmptyHost {
-		line := g.FirstField - g.Skip
-		c.scratch = append(append(append(c.scratch[:0], head[:line]...), standIn...), head[line:]...)
-		head = c.scratch
-	}
-	c.bytes.Reset(head)
-	c.buffer.Reset(&c.bytes)
-	if err := c.header.Read(c.buffer); err != nil {
-		return nil, err
-	}
+// read is the request of a head. It is good until the next call, and borrows head's bytes.
+func (c *codec) read(g *guard.Guard, head []byte) *respond.Request {
 	r := &c.request
-	r.Target = c.header.RequestURI()
-	switch string(c.header.Method()) {
-	case "GET":
-		r.Method = respond.Get
-	case "HEAD":
-		r.Method = respond.Head
-	default:
-		r.Method = respond.Other
-	}
+	method, rest := cut(head[g.Skip:], ' ')
+	r.Method = respond.MethodOf(method)
+	r.Target, _ = cut(rest, ' ')
 	for i := range r.Lines {
 		r.Lines[i] = r.Lines[i][:0]
 	}
-	for name, value := range c.header.All() {
-		if field := fieldOf(name); field < respond.Fields {
-			r.Lines[field] = append(r.Lines[field], value)
+	for lines := head[g.FirstField:]; lines[0] != '\r'; {
+		var line []byte
+		line, lines = cut(lines, '\n')
+		name, value := cut(line, ':')
+		if field := respond.FieldOf(name); field < respond.Fields {
+			r.Lines[field] = append(r.Lines[field], bytes.Trim(value, " \t\r"))
 		}
 	}
-	return r, nil
+	return r
 }
 
-// fieldOf knows a field by its name in the library's spelling.
-func fieldOf(name []byte) respond.Field {
-	switch string(name) {
-	case "Accept-Encoding":
-		return respond.AcceptEncoding
-	case "If-Match":
-		return respond.IfMatch
-	case "If-None-Match":
-		return respond.IfNoneMatch
-	case "If-Modified-Since":
-		return respond.IfModifiedSince
-	case "If-Unmodified-Since":
-		return respond.IfUnmodifiedSince
-	case "If-Range":
-		return respond.IfRange
-	case "Range":
-		return respond.Range
-	}
-	return respond.Fields
+// cut is what comes before and behind a byte that the guard has seen there.
+func cut(b []byte, at byte) (before, behind []byte) {
+	i := bytes.IndexByte(b, at)
+	return b[:i], b[i+1:]
 }

@@ -79,11 +79,7 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 		// that is the next one.
 		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(w.slots[slot].fd) > 0)
 	}
-	request, err := w.codec.read(g, head)
-	if err != nil {
-		w.log.Debugf("the library refused what the guard let through: %v", err)
-		return w.refuse(slot, 400)
-	}
+	request := w.codec.read(g, head)
 	choice := respond.Choose(request, c, w.path, w.clock.Unix)
 	connection, end := respond.Silent, stays
 	switch {

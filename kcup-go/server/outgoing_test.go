@@ -17,7 +17,6 @@ func acquainted(t *testing.T, access *accesslog.Log) (w *worker, slot int32, oth
 	s := &shared{}
 	s.content.Replace(newPipeline().content)
 	w = &worker{shared: s, phases: newPhases(), lines: access.Lines(), peers: []netip.Addr{{}}, in: make([]byte, guard.MaxHead+2+readSize)}
-	w.codec.init()
 	w.clock.Set(1767225600)
 	slot, other = another(t, w)
 	return w, slot, other

@@ -84,7 +84,6 @@ type worker struct {
 func newWorker(s *shared, lines *accesslog.Lines) (*worker, error) {
 	w := &worker{shared: s, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
 	w.limits = s.limits
-	w.codec.init()
 	for r := range w.status.first {
 		w.status.first[r].Store(nobody)
 	}

@@ -1,5 +1,5 @@
 // Package guard owns the raw bytes of a request head: it cuts out one head, and refuses what two parsers could read
-// differently (SPEC section 6), so that the library behind it never sees anything it is lax about.
+// differently (SPEC section 6), so that nothing behind it can be lax.
 // It must not decide what an answer says. Its sibling is kcup-rust/src/server/guard/mod.rs.
 package guard
 

@@ -1,21 +1,26 @@
-//! The listener of `--admin` (SPEC K-115 to K-118). Sibling: kcup-go/ops/admin.go.
-//!
-//! It has little to do, and does it in the plainest way: a task for each connection, which is good for one request. They have
-//! a thread of their own, so that whoever asks much and often holds up nobody who wants to be accepted elsewhere.
+//! The listener of `--admin` (SPEC K-115 to K-118): hyper on a thread and a runtime of its own, so that whoever asks much
+//! and often holds up nobody who wants to be accepted elsewhere. Sibling: kcup-go/ops/admin.go.
 
-use std::future::Future;
-use std::io::{self, ErrorKind};
-use std::net::{Shutdown, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Weak};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::ready;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use hyper::StatusCode;
-use socket2::SockRef;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::CONTENT_TYPE;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Semaphore;
+use tokio::task::{yield_now, JoinHandle};
 use tokio::time::{sleep, sleep_until, timeout, Instant};
 
 use super::metrics::{self, Numbers};
@@ -23,22 +28,18 @@ use super::process::Process;
 use super::reload::Reloads;
 use crate::config::Host;
 use crate::content::cannot;
-use crate::respond::{self, Connection, Now};
-use crate::server::clock::unix_now;
-use crate::server::guard::{Guard, Verdict};
 use crate::server::{Listener, View};
 
 /// So many connections are open at most.
 pub const CONNECTIONS: usize = 64;
-/// How long one has been open at least when it makes room for another before it was answered.
+/// How long one has been open at least when it makes room for another.
 const GRACE: Duration = Duration::from_millis(50);
-/// How long a head may take, and how long an answer.
+/// How long a connection lasts.
 const LIMIT: Duration = Duration::from_secs(10);
 /// How long accepting rests when the system is out of something.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long, and for how many bytes, a closing connection is read (as K-72).
-const LINGER: Duration = Duration::from_secs(1);
-const LINGER_BYTES: usize = 65536;
+/// Bytes that a request head may have.
+const MAX_HEAD: usize = 16 << 10;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -50,7 +51,7 @@ pub struct Admin {
     process: Process,
 }
 
-/// Where answers come from.
+/// Where responses come from.
 struct Sources {
     process: Process,
     view: View,
@@ -82,143 +83,69 @@ impl Admin {
     }
 }
 
-/// A connection, and how far it has come.
-struct Peer {
-    socket: TcpStream,
-    came: Instant,
-    answered: AtomicBool,
+/// A connection, and when it was accepted.
+struct Open {
+    since: Instant,
+    task: JoinHandle<()>,
 }
 
 async fn accept(listener: TcpListener, sources: Arc<Sources>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
-    // In the order in which they came.
-    let mut open: Vec<Weak<Peer>> = Vec::new();
+    let mut open: VecDeque<Open> = VecDeque::new();
     loop {
         let Ok((socket, _)) = listener.accept().await else {
             sleep(PAUSE).await;
             continue;
         };
-        let peer = Arc::new(Peer { socket, came: Instant::now(), answered: AtomicBool::new(false) });
-        open.retain(|peer| peer.strong_count() > 0);
-        open.push(Arc::downgrade(&peer));
-        if room.available_permits() == 0 {
-            dismiss(&mut open).await;
-        }
-        // The semaphore is never closed.
-        let Ok(permit) = room.clone().acquire_owned().await else { return };
-        let sources = sources.clone();
-        tokio::spawn(async move {
-            // A peer that is gone or too slow is not worth a word.
-            let _ = converse(&peer, &sources).await;
-            drop(permit);
-        });
+        make_room(&mut open).await;
+        let task = tokio::spawn(converse(socket, sources.clone()));
+        open.push_back(Open { since: Instant::now(), task });
     }
 }
 
-/// Sends one away: one that has its answer, else the oldest, when that has had the time to ask. What it has sent until then is
+/// Ends the oldest connection where as many are open as may be. It has had the time to ask: what it has sent until then is
 /// read, and answered.
-async fn dismiss(open: &mut Vec<Weak<Peer>>) {
-    let is_answered = |peer: &Weak<Peer>| peer.upgrade().is_some_and(|peer| peer.answered.load(Relaxed));
-    let answered = open.iter().position(is_answered);
-    let Some(peer) = open.remove(answered.unwrap_or(0)).upgrade() else { return };
-    if answered.is_none() {
-        sleep_until(peer.came + GRACE).await;
+async fn make_room(open: &mut VecDeque<Open>) {
+    let is_open = |connection: &Open| !connection.task.is_finished();
+    open.retain(is_open);
+    if open.len() < CONNECTIONS {
+        return;
     }
-    let _ = SockRef::from(&peer.socket).shutdown(Shutdown::Read);
-}
-
-/// Reads one request head, answers it, and ends as K-72 has it.
-async fn converse(peer: &Peer, sources: &Sources) -> io::Result<()> {
-    let socket = &peer.socket;
-    let answer = within(LIMIT, async {
-        let mut guard = Guard::default();
-        let mut head = Vec::new();
-        loop {
-            if read(socket, &mut head).await? == 0 {
-                return Err(ErrorKind::UnexpectedEof.into());
-            }
-            match guard.scan(&head) {
-                Verdict::Partial => (),
-                Verdict::Complete(facts) => return Ok(sources.answer(&head[facts.skip..])),
-                Verdict::Refused(status) => return Ok(sources.refuse(status, true)),
-            }
-        }
-    });
-    let answer = answer.await?;
-    within(LIMIT, write_all(socket, &answer)).await?;
-    peer.answered.store(true, Relaxed);
-    SockRef::from(socket).shutdown(Shutdown::Write)?;
-    within(LINGER, async {
-        let mut discarded = Vec::new();
-        while discarded.len() < LINGER_BYTES && read(socket, &mut discarded).await? > 0 {}
-        Ok(())
-    })
-    .await
-}
-
-async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    timeout(limit, work).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
-}
-
-/// Appends what has come, and says how much that is; nothing at the end.
-async fn read(socket: &TcpStream, bytes: &mut Vec<u8>) -> io::Result<usize> {
-    let mut buffer = [0; 4096];
-    loop {
-        socket.readable().await?;
-        match socket.try_read(&mut buffer) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => (),
-            read => {
-                let length = read?;
-                bytes.extend_from_slice(&buffer[..length]);
-                return Ok(length);
-            }
-        }
+    sleep_until(open[0].since + GRACE).await;
+    yield_now().await;
+    open.retain(is_open);
+    if open.len() == CONNECTIONS {
+        open.pop_front().inspect(|oldest| oldest.task.abort());
     }
 }
 
-async fn write_all(socket: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        socket.writable().await?;
-        match socket.try_write(bytes) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => (),
-            written => bytes = &bytes[written?..],
-        }
-    }
-    Ok(())
+/// Answers one request.
+async fn converse(socket: TcpStream, sources: Arc<Sources>) {
+    let answer = service_fn(|request| ready(Ok::<_, Infallible>(sources.answer(&request))));
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .max_buf_size(MAX_HEAD)
+        .serve_connection(TokioIo::new(socket), answer);
+    // A peer that is gone or too slow is not worth a word.
+    let _ = timeout(LIMIT, connection).await;
 }
 
 impl Sources {
-    /// The answer to a head that the guard let through.
-    fn answer(&self, head: &[u8]) -> Vec<u8> {
-        let mut words = head.split(|&byte| byte == b' ');
-        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let is_head = method == b"HEAD";
-        let (status, kind, body) = match target {
-            _ if !is_head && method != b"GET" => return self.refuse(StatusCode::NOT_FOUND, true),
-            b"/healthz" => ("200 OK", TEXT, "ok".into()),
-            b"/readyz" if self.view.is_draining() => ("503 Service Unavailable", TEXT, "draining".into()),
-            b"/readyz" => ("200 OK", TEXT, "ready".into()),
-            b"/metrics" => ("200 OK", METRICS, metrics::render(&self.numbers())),
-            _ => return self.refuse(StatusCode::NOT_FOUND, !is_head),
+    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        let path = match *request.method() {
+            Method::GET | Method::HEAD => request.uri().path(),
+            _ => "",
         };
-        let (length, date) = (body.len(), Now::new(unix_now()));
-        let date = date.line();
-        let body = if is_head { "" } else { &body };
-        format!(
-            "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n{date}connection: close\r\n\r\n{body}"
-        )
-        .into()
-    }
-
-    /// An answer as the server has it, too (K-36).
-    fn refuse(&self, status: StatusCode, whole: bool) -> Vec<u8> {
-        let (content, mut answer) = (self.view.content(), Vec::new());
-        let choice = respond::refuse(status);
-        let body = choice.render(&content, &Now::new(unix_now()), Connection::Close, &mut answer);
-        if whole {
-            answer.extend_from_slice(body.bytes);
-        }
-        answer
+        let (status, media_type, body) = match path {
+            "/healthz" => (StatusCode::OK, TEXT, "ok".into()),
+            "/readyz" if self.view.is_draining() => {
+                (StatusCode::SERVICE_UNAVAILABLE, TEXT, "draining".into())
+            }
+            "/readyz" => (StatusCode::OK, TEXT, "ready".into()),
+            "/metrics" => (StatusCode::OK, METRICS, metrics::render(&self.numbers())),
+            _ => (StatusCode::NOT_FOUND, TEXT, "No such resource".into()),
+        };
+        let response = Response::builder().status(status).header(CONTENT_TYPE, media_type);
+        response.body(Full::new(Bytes::from(body))).expect("a constant is a valid media type")
     }
 
     fn numbers(&self) -> Numbers {
