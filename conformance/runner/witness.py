@@ -18,11 +18,13 @@ class Witness(threading.Thread):
 
     `failed` has a line for each answer that is wrong, cut off or not there in time. A connection that ends before an
     answer has begun is opened again, as any client does (R9112-9.3.1), and counted in `reopened`: that should not
-    happen unless connections are `expendable`. Once the server is `ending` nobody need listen.
+    happen unless connections are `expendable`. Once the server is `ending` nobody need listen. `took` has the seconds to
+    each first byte.
     """
 
-    def __init__(self, address, contents):
+    def __init__(self, address, contents, pause=PAUSE):
         super().__init__(daemon=True)
+        self.pause, self.took = pause, []
         self.address, self.known = address, {hashlib.sha256(content).hexdigest()[:32] for content in contents}
         self.done, self.ending, self.expendable = threading.Event(), False, False
         self.answered, self.reopened, self.failed = 0, 0, []
@@ -41,16 +43,18 @@ class Witness(threading.Thread):
             while not self.done.is_set():
                 for index, connection in enumerate(held):
                     held[index] = self.ask(stack, connection)
-                time.sleep(PAUSE)
+                time.sleep(self.pause)
 
     def ask(self, stack, connection):
         """The connection, or none when it has to be opened again."""
         begun = False
         try:
             connection = connection or stack.enter_context(Connection(self.address))
+            asked = time.monotonic()
             connection.send(GET * PIPELINED)
             connection.pending = connection.receive()
             begun = bool(connection.pending)
+            self.took.append(time.monotonic() - asked)
             for _ in range(PIPELINED):
                 self.judge(connection.answer())
             return connection

@@ -1,0 +1,107 @@
+"""What a server is asked for in a day, each response held to the content that it names: a turn for each kind."""
+
+import gzip
+import hashlib
+import re
+
+import brotli
+
+from .answers import WireError
+from .reload import GET
+from .wire import Connection
+
+TAG = re.compile(r'(?:W/)?"([0-9a-f]{32})(?:-br|-gzip)?"')
+RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+DECODERS = {"br": brotli.decompress, "gzip": gzip.decompress}
+MANY = 20
+
+
+def request(method="GET", *fields):
+    return "\r\n".join([f"{method} / HTTP/1.1", "Host: a", *fields, "", ""]).encode()
+
+
+class MixedLoad:
+    """`turns` each ask for something, hold what comes to one of the contents, and return how many responses that were."""
+
+    def __init__(self, address, contents, chance):
+        self.address, self.chance = address, chance
+        self.contents = {hashlib.sha256(content).hexdigest()[:32]: content for content in contents}
+        self.decoded = {}
+        self.turns = [
+            self.kept_open,
+            self.heads,
+            self.unchanged,
+            self.ranges,
+            self.variants,
+            self.one_each,
+            self.pipeline,
+        ]
+
+    def kept_open(self):
+        return self.ask([request()] * MANY)
+
+    def heads(self):
+        return self.ask([request("HEAD")] * MANY)
+
+    def ranges(self):
+        """Often beyond the end of what is small."""
+        starts = [self.chance.choice([0, 7, 1000, 50_000]) for _ in range(MANY)]
+        return self.ask([request("GET", f"Range: bytes={start}-{start + 999}") for start in starts])
+
+    def variants(self):
+        return self.ask([request("GET", f"Accept-Encoding: {coding}") for coding in ("br", "gzip") * (MANY // 2)])
+
+    def one_each(self):
+        return sum(self.ask([request("GET", "Connection: close")]) for _ in range(MANY))
+
+    def unchanged(self):
+        """Until a reload changes it."""
+        with Connection(self.address) as connection:
+            connection.send(GET)
+            tag = self.judged(connection.answer()).one("etag")
+            for _ in range(MANY):
+                connection.send(request("GET", f"If-None-Match: {tag}"))
+                self.judged(connection.answer())
+        return MANY + 1
+
+    def pipeline(self):
+        with Connection(self.address) as connection:
+            connection.send(GET * MANY)
+            for _ in range(MANY):
+                self.judged(connection.answer())
+        return MANY
+
+    def ask(self, requests):
+        """One after the other on one connection."""
+        with Connection(self.address) as connection:
+            for one in requests:
+                connection.send(one)
+                self.judged(connection.answer(bodyless := one.startswith(b"HEAD")), bodyless)
+        return len(requests)
+
+    def judged(self, answer, bodyless=False):
+        if not bodyless and answer.status != 304 and answer.body != self.meant(answer):
+            raise WireError(f"a body that is not of the content it names: {answer.head!r}")
+        if answer.status not in (200, 206, 304, 416):
+            raise WireError(f"a response to a request that has nothing wrong: {answer.head!r}")
+        return answer
+
+    def meant(self, answer):
+        """The body that belongs to this head."""
+        if answer.status == 416:
+            return answer.body
+        tag = answer.one("etag")
+        content = self.contents.get((match := TAG.fullmatch(tag or "")) and match[1])
+        if content is None:
+            raise WireError(f"a tag of no content: {answer.head!r}")
+        if answer.status == 206:
+            first, last, whole = map(int, RANGE.fullmatch(answer.one("content-range")).groups())
+            return content[first : last + 1] if whole == len(content) else None
+        if (coding := answer.one("content-encoding")) is None:
+            return content
+        # Each variant is decoded once, as long as its bytes are the same.
+        if self.decoded.get(tag) != answer.body:
+            if DECODERS[coding](answer.body) != content:
+                raise WireError(f"a variant of something else: {answer.head!r}")
+            self.decoded[tag] = answer.body
+        return answer.body
