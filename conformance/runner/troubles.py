@@ -1,5 +1,6 @@
-"""Faults for soak.py, each a function: it starts a kcup, does its harm while a witness asks, says what happened."""
+"""Faults for test_soak.py, each a function: it starts a kcup, does its harm while a witness asks, says what happened."""
 
+import contextlib
 import fcntl
 import os
 import random
@@ -9,12 +10,14 @@ import socket
 import struct
 
 from .access_log import Reader
-from .metrics import ACCEPTED, CLOSED, HOT, LOST, PARKED, REQUESTS, reloads, scrape
+from .metrics import ACCEPTED, CLOSED, HOT, LOST, PARKED, REQUESTS, closed, reloads, scrape
+from .peers import asked
 from .process import descriptors, listening_port, until
 from .reload import GET, WAYS, become, clear, get, rename_over
 from .wire import Connection
 
 F_SETPIPE_SZ = 1031
+NEWCOMERS = 20
 TROUBLES = {}
 
 
@@ -96,24 +99,24 @@ def _(run):
 
 @trouble("no descriptors are left")
 def _(run):
-    """Those that are open are answered, those beyond wait, and are answered when there are some again."""
+    """Each newcomer displaces one that is silent, and is answered; nobody has to make room when there are some again."""
     server = run.start("--max-connections", "1000")
     pid = server.process.pid
-    with run.asking(server) as witness:
+    with run.asking(server) as witness, contextlib.ExitStack() as stack:
+        witness.expendable = True
         until(lambda: witness.answered)
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(descriptors(pid)) + 3, before[1]))
-        waiting = [Connection(server.address) for _ in range(50)]
-        for connection in waiting:
-            connection.send(GET)
-        run.last()
+        for _ in range(NEWCOMERS):
+            stack.enter_context(asked(server.address))
+            run.last(3 / run.seconds / NEWCOMERS)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
-        answers = [connection.answer().status for connection in waiting]
-        for connection in waiting:
-            connection.socket.close()
-    run.promise(answers == [200] * 50, f"of those that waited {answers.count(200)} were answered")
+        answered = witness.answered
+        until(lambda: witness.answered > answered + 50)
+    displaced = scrape(server)[closed("evicted")]
+    run.promise(displaced >= NEWCOMERS - 3, f"{displaced} made room")
     run.ends_well(server)
-    return f"{len(waiting)} waited, and were answered"
+    return f"{NEWCOMERS} newcomers were answered, {displaced} silent ones made room"
 
 
 @trouble("the file is replaced, broken and taken away")

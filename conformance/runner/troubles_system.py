@@ -1,4 +1,4 @@
-"""More faults for soak.py, which makes TROUBLES whole: signals that end it, short memory, a clock that steps."""
+"""More faults for test_soak.py, which makes TROUBLES whole: signals that end it, short memory, a clock that steps."""
 
 from .cgroup import memory_group
 from .process import until

@@ -1,19 +1,18 @@
-"""make soak: one fault after the other while a witness asks. Two minutes, 20 s with QUICK=1; words choose faults."""
+"""make soak: one fault after the other while somebody asks. Two minutes, 20 s with QUICK=1."""
 
 import contextlib
 import os
 import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from runner.seen import about, write
 from runner.troubles_system import TROUBLES
-from runner.twin import Server, Twin
+from runner.twin import Server
 from runner.witness import Witness
 
-ROOT = Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.soak
 QUICK = os.environ.get("QUICK") == "1"
 CONTENT = b"Hello, world!\n" * 100
 
@@ -68,48 +67,28 @@ class Run:
             self.promise(status == 0, f"the drain ended with status {status}: {server.stderr()[-200:]!r}")
 
 
-def endure(name, twin):
-    """The row of a fault: what happened, how many requests were answered, how many failed; and what was broken."""
+@pytest.fixture(scope="module")
+def rows(request, twins):
+    """What every case saw; README's when none was left out."""
+    told, seen = about(twins), []
+    yield seen
+    write("soak", {**told, "rows": seen}, len(seen) == len(twins) * len(TROUBLES) and not QUICK)
+
+
+@pytest.mark.parametrize("fault", TROUBLES)
+def test_a_fault(fault, twin, rows):
+    row = {"fault": fault, "twin": twin.name}
+    rows.append(row)
     with contextlib.ExitStack() as stack:
         run = Run(twin, stack)
         try:
-            happened = TROUBLES[name](run)
+            row["happened"] = TROUBLES[fault](run)
         except pytest.skip.Exception as reason:
-            return (f"skipped: {reason}", "", ""), []
+            row["happened"] = f"skipped: {reason}"
+            raise
         except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
-            happened = "a promise was broken"
+            row["happened"] = "a promise was broken"
             run.broken.append(f"{type(error).__name__}: {error}")
+    row |= {"answered": run.answered(), "failed": run.failed()}
     broken = run.broken + [line for witness in run.witnesses for line in sorted(set(witness.broken()))]
-    return (happened, run.answered(), run.failed()), broken
-
-
-def progress(text):
-    """One line that is written over; nothing where nobody watches."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
-def table(rows):
-    widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def main():
-    names = [name for name in TROUBLES if all(word in name for word in sys.argv[1:])]
-    rows, all_broken = [("fault", "", "what happened", "answered", "failed")], []
-    for number, name in enumerate(names, 1):
-        for twin in (Twin(name, ROOT / "bin" / f"kcup-{name}") for name in ("rust", "go")):
-            progress(f"{number} of {len(names)}: {name}, kcup-{twin.name}")
-            row, broken = endure(name, twin)
-            rows.append((name, f"kcup-{twin.name}", *row))
-            all_broken += [f"{name}, kcup-{twin.name}: {line}" for line in broken]
-    progress("")
-    table(rows)
-    for line in all_broken:
-        print(f"broken: {line}")
-    sys.exit(bool(all_broken))
-
-
-if __name__ == "__main__":
-    main()
+    assert not broken
