@@ -36,7 +36,7 @@ MUSL = $(shell uname -m)-unknown-linux-musl
 PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
 EACH := build run test unit lint fuzz test-containers build-release sbom image image-publish image-release
-.PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak test-vm vm vm-set-up verdicts corpus lint-shared readme clean \
+.PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak soak-readme test-vm vm vm-set-up verdicts corpus lint-shared readme clean \
   get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
   bench bench-all bench-ready bench-baselines bench-peers bench-readme bench-guard $(SCENARIOS:%=bench-%) \
   unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%)
@@ -90,9 +90,14 @@ race: $(VENV)/conformance.ok
 	cd kcup-go && CGO_ENABLED=1 go build -race -o ../bin/kcup-go-race .
 	$(CONFORMANCE:conformance=) $(RACED:%=conformance/test_%.py) --go kcup-go/race -k "not signals_during_a_reload"
 
-## soak                         faults of every kind while somebody asks, about two minutes (QUICK=1: 20 s)
+## soak                         faults of every kind while somebody asks, two minutes (QUICK=1: 25 s; ARGS="-k descriptors": these);
+##                              SOAK_SECONDS=3600: an hour of load, reloads and faults, which fails on what grows
 soak: build stepped-clock $(VENV)/conformance.ok
-	$(PYTHON) conformance/soak.py
+	$(PYTHON) -m pytest -v -s -rs -m soak conformance/$(if $(SOAK_SECONDS),test_soak_hour.py,test_soak.py) $(ARGS)
+
+## soak-readme                  README's section of reliability and its chart, anew from conformance/results
+soak-readme: $(VENV)/bench.ok
+	$(PYTHON) bench reliability
 
 ## test-vm                      attacks under Debian's kernels with version 2 of control groups, in emulated machines: about five minutes
 ##                              (FULL=1: all of them, beside nginx and lighttpd, for README's table: vm/results.json; an hour)
@@ -234,7 +239,7 @@ readme: build-rust
 ## release-check                versions, changelog, and README's options, figures and attacks must agree
 release-check: build $(VENV)/bench.ok $(VENV)/conformance.ok
 	@python3 release/check.py
-	@$(PYTHON) -m pytest -q bench/tests/test_pages.py -k readme
+	@$(PYTHON) -m pytest -q bench/tests/test_pages.py bench/tests/test_reliability.py -k readme
 	@$(PYTHON) -m pytest -q vm/test_readme.py
 
 ## release-prep                 versions must agree, and the changelog have a section for VERSION

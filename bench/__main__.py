@@ -5,6 +5,7 @@ run NAME...     these scenarios (--into DIR: their results to a directory that i
 all             all scenarios; a full run is kept in bench/results/
 report DIR      the pages and charts of a run, anew from its raw data
 readme          README's section of results, anew from the last full run
+reliability     README's section of what make soak saw, and the chart of its hour, from conformance/results
 install         every peer and tool that is absent (QUICK=1: those that Debian packages)
 profile TWIN    a flame graph of kcup-TWIN (rust, go), beside the results of the last full run
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 import flame
 import peers
 import readme
+import reliability
 import report
 import session
 from plan import scenarios, total
@@ -139,6 +141,7 @@ COMMANDS = {
     "all": run_all,
     "report": lambda asked: [report.write(Path(name).resolve()) for name in asked.names],
     "readme": lambda _: readme.update(),
+    "reliability": lambda _: reliability.update(),
     "install": lambda _: peers.install([one for one in peers.everything() if one.is_packaged() or not session.QUICK]),
     "profile": profile,
 }

@@ -8,7 +8,7 @@ from session import RESULTS
 from tables import cell_of, losses, markdown, number, point_name, points, ratio_of, size_name
 
 README = ROOT / "README.md"
-BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+MARKS = ("<!-- bench: begin -->", "<!-- bench: end -->")
 PICTURES = {
     "floor-ratios-cpu_us.svg": "CPU time per request, as a ratio to a server that parses nothing",
     "ladder-lines-requests_per_second.svg": "requests per second by connections",
@@ -22,12 +22,12 @@ def full_runs():
     return sorted(path.parent for path in RESULTS.glob("*/run.json") if path.parent.name[:1].isdigit())
 
 
-def split(text):
+def split(text, marks=MARKS):
     """What stands before the section, the section, and what stands behind it."""
-    before, begin, rest = text.partition(BEGIN)
-    section, end, after = rest.partition(END)
+    before, begin, rest = text.partition(marks[0])
+    section, end, after = rest.partition(marks[1])
     if not (begin and end):
-        raise SystemExit(f"README.md lacks {BEGIN} or {END}")
+        raise SystemExit(f"README.md lacks {' or '.join(marks)}")
     return before + begin, section, end + after
 
 

@@ -1,4 +1,4 @@
-"""SOAK_SECONDS=3600 make soak: an hour of load, reloads and faults, of both programs at once. Nothing grows, nobody fails."""
+"""SOAK_SECONDS=3600 make soak: an hour of load, reloads and faults of both programs at once. Nothing grows or fails."""
 
 import json
 import os

@@ -18,7 +18,11 @@ def samples(value):
     """One each 5 s, a quiet one each minute; between those anything may be seen."""
     for number in range(12, 60 * 12 + 1):
         quiet, minute = number % 12 == 0, number / 12
-        yield {"seconds": 5 * number, "quiet": quiet, **dict.fromkeys(BOUNDS, value(minute) if quiet else 10**9 * minute)}
+        yield {
+            "seconds": 5 * number,
+            "quiet": quiet,
+            **dict.fromkeys(BOUNDS, value(minute) if quiet else 10**9 * minute),
+        }
 
 
 def noise(size, seed):

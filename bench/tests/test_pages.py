@@ -64,8 +64,9 @@ def test_a_run_may_lose_nowhere(run_directory, result):
 
 
 def test_only_the_section_of_readme_is_replaced():
-    before, section, after = readme.split(f"a\n{readme.BEGIN}\nold\n{readme.END}\nb\n")
-    assert (before, section, after) == (f"a\n{readme.BEGIN}", "\nold\n", f"{readme.END}\nb\n")
+    begin, end = readme.MARKS
+    before, section, after = readme.split(f"a\n{begin}\nold\n{end}\nb\n")
+    assert (before, section, after) == (f"a\n{begin}", "\nold\n", f"{end}\nb\n")
     with pytest.raises(SystemExit):
         readme.split("no marks")
 

@@ -46,7 +46,7 @@ class Target:
 
 
 class Faults:
-    """`turns` each do their harm, hold the server to what it owes such a peer, and return how many responses they saw."""
+    """`turns` each do harm, hold the server to what it owes such a peer, and return how many responses they saw."""
 
     def __init__(self, target: Target, chance: Random):
         self.target, self.chance = target, chance

@@ -21,7 +21,7 @@ def request(method="GET", *fields):
 
 
 class MixedLoad:
-    """`turns` each ask for something, hold what comes to one of the contents, and return how many responses that were."""
+    """`turns` each ask for something, hold what comes to one of the contents, and return how many responses came."""
 
     def __init__(self, address, contents, chance):
         self.address, self.chance = address, chance

@@ -1,4 +1,4 @@
-"""What a soak saw, for README: on which day and kernel, of which commit (the last that touched a program) and programs."""
+"""What a soak saw, for README: on which day and kernel, of which programs and the last commit that touched one."""
 
 import hashlib
 import json

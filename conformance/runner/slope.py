@@ -1,4 +1,4 @@
-"""Whether what was sampled grows: Theil and Sen's slope, and what of it chance does not explain (Kendall's interval)."""
+"""Whether what was sampled grows: the slope of Theil and Sen, and what chance leaves possible (Kendall's interval)."""
 
 import math
 import statistics

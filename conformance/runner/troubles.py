@@ -1,4 +1,4 @@
-"""Faults for test_soak.py, each a function: it starts a kcup, does its harm while a witness asks, says what happened."""
+"""Faults for test_soak.py, each a function: it starts a kcup, does harm while a witness asks, says what happened."""
 
 import contextlib
 import fcntl
@@ -99,7 +99,7 @@ def _(run):
 
 @trouble("no descriptors are left")
 def _(run):
-    """Each newcomer displaces one that is silent, and is answered; nobody has to make room when there are some again."""
+    """Each newcomer displaces one that is silent, and is answered; nobody makes room when there are some again."""
     server = run.start("--max-connections", "1000")
     pid = server.process.pid
     with run.asking(server) as witness, contextlib.ExitStack() as stack:

@@ -18,8 +18,8 @@ class Witness(threading.Thread):
 
     `failed` has a line for each answer that is wrong, cut off or not there in time. A connection that ends before an
     answer has begun is opened again, as any client does (R9112-9.3.1), and counted in `reopened`: that should not
-    happen unless connections are `expendable`. Once the server is `ending` nobody need listen. `took` has the seconds to
-    each first byte.
+    happen unless connections are `expendable`. Once the server is `ending` nobody need listen. `took` has the seconds
+    to each first byte.
     """
 
     def __init__(self, address, contents, pause=PAUSE):
