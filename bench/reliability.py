@@ -57,7 +57,7 @@ def section(soak, hour):
         f"An hour, {place_and_time(hour)}. In brackets what chance leaves possible, 95 %:",
         markdown(["", *(f"kcup-{name}" for name in TWINS)], list(hour_rows(hour))),
         f"![memory, descriptors, threads, latency and responses over an hour](conformance/results/{CHART})",
-        f"Both ran at once, and the machine had other work, too (a load average of {median_load(hour):.0f}): the latency"
+        f"Both ran at once, and the machine had other work (a load average of {median_load(hour):.0f}): the latency"
         " is that of a busy machine. Memory, descriptors and threads do not depend on that.",
         f"Single faults, {place_and_time(soak)}, 4 s for most; *failed* are requests without the right response:",
         markdown(["fault", "", "what happened", "answered", "failed"], fault_rows(soak)).replace("---:", "---"),

@@ -68,8 +68,9 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def rows(request, twins):
+def rows(request):
     """What every case saw; README's when none was left out."""
+    twins = request.config.twins
     told, seen = about(twins), []
     yield seen
     write("soak", {**told, "rows": seen}, len(seen) == len(twins) * len(TROUBLES) and not QUICK)

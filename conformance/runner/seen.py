@@ -23,9 +23,9 @@ def about(twins):
     }
 
 
-def write(name, seen, published):
-    """Where README is written from, or, of a run that is not whole, beside the programs. A line for each list."""
-    place = RESULTS if published else SCRATCH
+def write(name, seen, whole):
+    """Where README is written from, or, of a run that is not whole or of one program, in bin. A line for each list."""
+    place = RESULTS if whole and len(seen["programs"]) == 2 else SCRATCH
     place.mkdir(parents=True, exist_ok=True)
     text = re.sub(r"(?<=[\[{,]) ?(?=\[|\"\w+\": [\[{])", "\n", json.dumps(seen))
     (place / f"{name}.json").write_text(text + "\n")
