@@ -65,7 +65,7 @@ class Run:
         began = time.monotonic()
         cycle = min(CYCLE, seconds / 20)
         due = cycle
-        while (passed := time.monotonic() - began) < seconds and self.server.process.poll() is None:
+        while (passed := time.monotonic() - began) < seconds:
             quiet = passed >= due
             if quiet:
                 due += cycle
@@ -86,6 +86,10 @@ class Run:
         time.sleep(1)
 
     def sample(self, began, quiet, file):
+        status = self.server.process.poll()
+        assert status is None, (
+            f"kcup-{self.server.twin.name} has ended with status {status}: {self.server.stderr()[-500:]}"
+        )
         took, self.witness.took = sorted(self.witness.took), []
         for worker in (self.load, self.faults):
             self.problems += worker.new_problems()
@@ -112,17 +116,18 @@ class Run:
 
     def outcome(self):
         """How it ended, when nobody asks any more."""
-        seen = {"samples": self.samples, "turns": self.faults.turns_done.value}
-        if self.server.process.poll() is None:
-            until(lambda: (last := scrape(self.server))[HOT] + last[PARKED] == 0)
-            numbers = scrape(self.server)
-            seen["accepted"] = numbers[ACCEPTED]
-            seen["closed"] = sum(value for key, value in numbers.items() if key.startswith(CLOSED))
-            seen["reloads"] = {result: numbers[reloads(result)] for result in ("ok", "failed")}
-            self.server.signal()
-        else:
-            self.problems.append(f"it had ended: {self.server.stderr()[-500:]}")
-        return {**seen, "status": self.server.wait(), "problems": (self.problems + self.witness.broken())[:100]}
+        until(lambda: (last := scrape(self.server))[HOT] + last[PARKED] == 0)
+        numbers = scrape(self.server)
+        self.server.signal()
+        return {
+            "samples": self.samples,
+            "turns": self.faults.turns_done.value,
+            "accepted": numbers[ACCEPTED],
+            "closed": sum(value for key, value in numbers.items() if key.startswith(CLOSED)),
+            "reloads": {result: numbers[reloads(result)] for result in ("ok", "failed")},
+            "status": self.server.wait(),
+            "problems": (self.problems + self.witness.broken())[:100],
+        }
 
 
 def of_process(pid):
