@@ -59,6 +59,7 @@ def section(soak, hour):
         f"![memory, descriptors, threads, latency and responses over an hour](conformance/results/{CHART})",
         f"Both ran at once, and the machine had other work (a load average of {median_load(hour):.0f}): the latency"
         " is that of a busy machine. Memory, descriptors and threads do not depend on that.",
+        hour.get("remark", ""),
         f"Single faults, {place_and_time(soak)}, 4 s for most; *failed* are requests without the right response:",
         markdown(["fault", "", "what happened", "answered", "failed"], fault_rows(soak)).replace("---:", "---"),
     )

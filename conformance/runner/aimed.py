@@ -18,6 +18,7 @@ from .reload import GET, WAYS, become, clear, get
 from .wire import Connection
 
 WRONG = [{"content": ""}, {"absent": True}, {"directory": True}, {"fifo": True}, {"link": "/etc/passwd"}]
+PAGE = 4096
 STAYS = 1.5  # seconds that a fault lasts which only waits
 
 
@@ -59,9 +60,10 @@ class Faults:
         return [stack.enter_context(Connection(self.target.address, **options)) for _ in range(count)]
 
     def reloads(self):
-        """Content of every size, written in every way."""
+        """Content of every size, and in every way what is written at once: a signal of before, when the same content was
+        served already, may be handled within a longer write in place, and half of that be loaded while it stands still."""
         for content in self.chance.sample(self.target.contents, len(self.target.contents)):
-            self.target.put(content, self.chance.choice(WAYS[:3]))
+            self.target.put(content, self.chance.choice(WAYS[:3]) if len(content) <= PAGE else WAYS[0])
         return len(self.target.contents)
 
     def wrong_files(self):

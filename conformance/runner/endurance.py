@@ -91,8 +91,8 @@ class Run:
             f"kcup-{self.server.twin.name} has ended with status {status}: {self.server.stderr()[-500:]}"
         )
         took, self.witness.took = sorted(self.witness.took), []
-        for worker in (self.load, self.faults):
-            self.problems += worker.new_problems()
+        new = self.load.new_problems() + self.faults.new_problems()
+        self.problems += new
         seen = {
             "seconds": round(time.monotonic() - began, 1),
             "quiet": int(quiet),
@@ -106,7 +106,7 @@ class Run:
             "failed": self.failed(),
         }
         self.samples.append(seen)
-        file.write(json.dumps(seen) + "\n")
+        file.write(json.dumps({**seen, "new_problems": new}) + "\n")
 
     def answered(self):
         return self.witness.answered + self.load.answered.value + self.faults.answered.value
