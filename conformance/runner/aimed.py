@@ -60,8 +60,8 @@ class Faults:
         return [stack.enter_context(Connection(self.target.address, **options)) for _ in range(count)]
 
     def reloads(self):
-        """Content of every size, and in every way what is written at once: a signal of before, when the same content was
-        served already, may be handled within a longer write in place, and half of that be loaded while it stands still."""
+        """Content of every size, and in every way what is written at once. A signal of before may be handled within a
+        longer write in place, which may stand still long enough for half of it to be loaded (K-103)."""
         for content in self.chance.sample(self.target.contents, len(self.target.contents)):
             self.target.put(content, self.chance.choice(WAYS[:3]) if len(content) <= PAGE else WAYS[0])
         return len(self.target.contents)
