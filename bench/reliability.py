@@ -83,8 +83,8 @@ def hour_rows(hour):
 
 
 def growth(slope, unit):
-    middle, least, most = (f"{round(slope[name] / unit):+,}" for name in ("median", "least", "most"))
-    return "0" if middle == least == most == "+0" else f"{middle} ({least} to {most})"
+    middle, least, most = (round(slope[name] / unit) for name in ("median", "least", "most"))
+    return f"{middle:+,} ({least:+,} to {most:+,})".replace("+0", "0")
 
 
 def median_load(hour):
@@ -139,7 +139,7 @@ def by_minute(seconds, values, quiet, wants_quiet):
         grouped.setdefault(int(second // 60), []).append((value, is_quiet))
     for minute, seen in grouped.items():
         chosen = [value for value, is_quiet in seen if is_quiet or not wants_quiet]
-        if chosen:
+        if chosen and len(seen) > 1:  # the last may be the first second of a minute
             every = [value for value, _ in seen]
             yield minute, min(every), max(every), statistics.median(chosen)
 
