@@ -1,5 +1,6 @@
 """K-105: how long what was served before is held, for whom, and who is reset when it would be too much."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -22,8 +23,9 @@ def held(server):
     files, pid = {}, server.process.pid
     for number, target in descriptors(pid).items():
         if target.startswith("/memfd:"):
-            seen = os.stat(f"/proc/{pid}/fd/{number}")
-            files[seen.st_ino] = seen.st_blocks * 512
+            with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+                seen = os.stat(f"/proc/{pid}/fd/{number}")
+                files[seen.st_ino] = seen.st_blocks * 512
     status = Path(f"/proc/{pid}/status").read_text()
     anonymous = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon:"))
     return max(resident(server), anonymous * 1024 + sum(files.values()))
