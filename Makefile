@@ -99,7 +99,7 @@ soak: build stepped-clock $(VENV)/conformance.ok
 soak-readme: $(VENV)/bench.ok
 	$(PYTHON) bench reliability
 
-## test-vm                      attacks under Debian's kernels with version 2 of control groups, in emulated machines: about five minutes
+## test-vm                      attacks under Debian's kernels with version 2 of control groups, in emulated machines: two minutes
 ##                              (FULL=1: all of them, beside nginx and lighttpd, for README's table: vm/results.json; an hour)
 test-vm: build vm-set-up $(VENV)/conformance.ok
 	$(PYTHON) -m pytest vm

@@ -51,13 +51,7 @@ def a_slow_peer_is_not_reset(twin):
     """It takes a little, every now and then, for four times the limit."""
     with limited(twin, "write", content=BIG) as server:
         with Connection(server.address, receive_buffer=4096) as connection:
-            connection.send(GET)
-            taken = b""
-            for _ in range(10):
-                time.sleep(0.4)
-                taken += connection.exactly(16384)
-            connection.pending = taken
-            assert connection.answer().body == BIG
+            reads_on(connection, times=10, pause=0.4, length=16384)
 
 
 @experiment("K-82", limit=20.0)
@@ -81,13 +75,18 @@ def a_peer_that_accepts_a_little_all_the_time_is_not_reset(twin):
     """A few thousand bytes in each second, for three times the limit: then it may have the rest at once."""
     with limited(twin, content=BIG, args=("--write-timeout-seconds", "4")) as server:
         with Connection(server.address, receive_buffer=4096, segment=1460) as connection:
-            connection.send(GET)
-            taken = b""
-            for _ in range(12):
-                time.sleep(1)
-                taken += connection.exactly(4096)
-            connection.pending = taken
-            assert connection.answer().body == BIG
+            reads_on(connection, times=12, pause=1, length=4096)
+
+
+def reads_on(connection, times, pause, length):
+    """It takes so many bytes after each pause, and then the rest at once."""
+    connection.send(GET)
+    taken = b""
+    for _ in range(times):
+        time.sleep(pause)
+        taken += connection.exactly(length)
+    connection.pending = taken
+    assert connection.answer().body == BIG
 
 
 @pytest.mark.spec("K-83")

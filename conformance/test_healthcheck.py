@@ -141,6 +141,14 @@ def test_the_options_of_the_server_do(twin, serve):
     assert outcome(twin, *where(server)) == unhealthy("the answer is 404")
 
 
+@pytest.mark.spec("K-110", "K-61")
+@pytest.mark.parametrize("byte", ['"', "<", ">", "`"])
+def test_a_path_that_no_target_can_be_is_refused(twin, serve, byte):
+    """Not every client asks for such a path, and a kcup answers none that does."""
+    path = ("--path", f"/a{byte}b")
+    assert outcome(twin, *where(serve(*path)), *path) == unhealthy("the answer is 400")
+
+
 @pytest.mark.spec("K-110", "K-90")
 def test_the_preset_names_the_path(twin, serve):
     server = serve("--preset", "mta-sts", content=POLICY)

@@ -3,6 +3,8 @@
 package ops
 
 import (
+	"io"
+	"log"
 	"net"
 	"os"
 	"slices"
@@ -19,7 +21,7 @@ import (
 )
 
 const (
-	adminGrace  = 50 * time.Millisecond  // how long a connection is open at least that makes room
+	adminGrace  = 50 * time.Millisecond  // how long a connection may stay at least before it makes room
 	adminLimit  = 10 * time.Second       // for a request, and for its response
 	adminPause  = 100 * time.Millisecond // of accepting, when the system is out of something
 	plainText   = "text/plain; charset=utf-8"
@@ -65,7 +67,8 @@ func (a *Admin) Serve(version string, s *server.Server, reloads *Reloads, access
 func (a *Admin) accept() {
 	http := &fasthttp.Server{
 		Handler: a.answer, DisableKeepalive: true, ReadTimeout: adminLimit, WriteTimeout: adminLimit,
-		ReadBufferSize: guard.MaxHead, MaxRequestBodySize: guard.MaxHead, NoDefaultServerHeader: true, Logger: silence{},
+		ReadBufferSize: guard.MaxHead, MaxRequestBodySize: guard.MaxHead, NoDefaultServerHeader: true,
+		Logger: log.New(io.Discard, "", 0),
 	}
 	var open []*adminConnection // in the order in which they came
 	for {
@@ -95,11 +98,6 @@ func (c *adminConnection) Close() error {
 
 func (c *adminConnection) isOver() bool { return c.over.Load() }
 
-// silence is a logger for fasthttp.
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}
-
 // makeRoom ends the oldest connection where as many are open as may be. It has had the time to ask: what it has sent until
 // then is read, and answered.
 func makeRoom(open []*adminConnection) []*adminConnection {
@@ -108,10 +106,14 @@ func makeRoom(open []*adminConnection) []*adminConnection {
 		return open
 	}
 	time.Sleep(time.Until(open[0].since.Add(adminGrace)))
-	for _ = open[0].CloseRead(); !open[0].isOver(); {
-		time.Sleep(time.Millisecond)
+	open = slices.DeleteFunc(open, (*adminConnection).isOver)
+	if len(open) == server.AdminConnections {
+		for _ = open[0].CloseRead(); !open[0].isOver(); {
+			time.Sleep(time.Millisecond)
+		}
+		open = open[1:]
 	}
-	return slices.DeleteFunc(open, (*adminConnection).isOver)
+	return open
 }
 
 func (a *Admin) answer(request *fasthttp.RequestCtx) {

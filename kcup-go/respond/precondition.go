@@ -32,7 +32,7 @@ func (r *Request) date(field Field, now int64) (int64, bool) {
 
 // matches says whether a list of entity tags holds tag. A list that is not well formed holds nothing.
 func matches(lines [][]byte, tag string, strong bool) bool {
-	if len(lines) == 1 && isWord(trim(lines[0]), "*") {
+	if len(lines) == 1 && isWord(lines[0], "*") {
 		return true
 	}
 	found := false

@@ -69,7 +69,7 @@ func FieldOf(name []byte) Field {
 type Request struct {
 	Method Method
 	Target []byte
-	Lines  [Fields][][]byte // the values of each field's lines, in order
+	Lines  [Fields][][]byte // the values of each field's lines, in order, without white space around them
 }
 
 // only returns the value of a field that is given once.
@@ -77,7 +77,7 @@ func (r *Request) only(field Field) ([]byte, bool) {
 	if len(r.Lines[field]) != 1 {
 		return nil, false
 	}
-	return trim(r.Lines[field][0]), true
+	return r.Lines[field][0], true
 }
 
 // Choice says which answer it is. First and Last count bytes of a 206, both included.

@@ -12,8 +12,8 @@ import (
 
 const (
 	// What one silent connection costs: the kernel's socket, its dentry and its place in an epoll set, and our
-	// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 the socket object, too, at accept(2),
-	// which makes 3.9 KiB. See docs/adr/0004.
+	// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 also the socket
+	// object, at accept(2), which makes 3.9 KiB. See docs/adr/0004.
 	connectionCost = 4096
 	// The program, its runtime and its workers at rest.
 	resting = 8 << 20

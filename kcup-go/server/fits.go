@@ -1,4 +1,5 @@
-// Whether content fits into the memory limits (K-104), and we into that on descriptors (K-85b). Sibling: kcup-rust/src/server/fits.rs
+// Whether content fits into the memory limits (K-104), and we into that on descriptors (K-85b).
+// Sibling: kcup-rust/src/server/fits.rs
 
 package server
 
@@ -20,7 +21,6 @@ const (
 	// Descriptors without which nothing is begun: more than are open at rest, so that some are left for connections.
 	leastDescriptors         = 32
 	leastDescriptorsOfWorker = 2
-	leastDescriptorsOfAdmin  = 64
 )
 
 // HasRoom says, before there is a server, whether so many bytes more may be taken for content. It is asked until close.
@@ -34,7 +34,7 @@ func HasRoom(cfg *config.Config) (has func(needed int64) bool, close func()) {
 func MayHaveDescriptors(cfg *config.Config) error {
 	needed := uint64(leastDescriptors + leastDescriptorsOfWorker*threads(cfg))
 	if cfg.Admin.IsValid() {
-		needed += leastDescriptorsOfAdmin
+		needed += AdminConnections
 	}
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur >= needed {

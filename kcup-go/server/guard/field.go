@@ -80,7 +80,7 @@ func (g *Guard) judgeField(name, value []byte) Verdict {
 		if equalFold(name, "host") {
 			value = trimBlanks(value)
 			ok = !g.hasHost && (len(value) == 0 || isHostPort(value))
-			g.hasHost, g.EmptyHost = true, len(value) == 0
+			g.hasHost = true
 		}
 	case len("connection"):
 		if equalFold(name, "connection") {

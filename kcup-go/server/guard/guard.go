@@ -42,7 +42,6 @@ type Guard struct {
 	FirstField int // where the field lines begin
 	Status     uint16
 	HTTP10     bool
-	EmptyHost  bool
 	Body       bool // one is announced (K-70)
 
 	lineStart int // where the target, and then each field line, begins

@@ -28,18 +28,16 @@ use super::process::Process;
 use super::reload::Reloads;
 use crate::config::Host;
 use crate::content::cannot;
+use crate::server::envelope::ADMIN_CONNECTIONS;
+use crate::server::guard::MAX_HEAD;
 use crate::server::{Listener, View};
 
-/// So many connections are open at most.
-pub const CONNECTIONS: usize = 64;
-/// How long one has been open at least when it makes room for another.
+/// How long a connection may stay at least before it makes room for another.
 const GRACE: Duration = Duration::from_millis(50);
 /// How long a connection lasts.
 const LIMIT: Duration = Duration::from_secs(10);
 /// How long accepting rests when the system is out of something.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Bytes that a request head may have.
-const MAX_HEAD: usize = 16 << 10;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -107,13 +105,14 @@ async fn accept(listener: TcpListener, sources: Arc<Sources>) {
 async fn make_room(open: &mut VecDeque<Open>) {
     let is_open = |connection: &Open| !connection.task.is_finished();
     open.retain(is_open);
-    if open.len() < CONNECTIONS {
+    if open.len() < ADMIN_CONNECTIONS {
         return;
     }
     sleep_until(open[0].since + GRACE).await;
+    // So that whoever has asked by now is answered first.
     yield_now().await;
     open.retain(is_open);
-    if open.len() == CONNECTIONS {
+    if open.len() == ADMIN_CONNECTIONS {
         open.pop_front().inspect(|oldest| oldest.task.abort());
     }
 }

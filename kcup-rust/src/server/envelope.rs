@@ -7,8 +7,8 @@ use super::cgroup::Memory;
 use super::fits;
 
 /// What one silent connection costs, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
-/// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 the socket object, too, at accept(2),
-/// which makes 3.9 KiB. See docs/adr/0004.
+/// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 also the socket object, at
+/// accept(2), which makes 3.9 KiB. See docs/adr/0004.
 pub const CONNECTION: u64 = 4096;
 /// The program, its runtime and its workers at rest.
 const RESTING: u64 = 4 << 20;
@@ -22,6 +22,8 @@ const MOST_SOCKETS: u64 = 256 << 20;
 const DESCRIPTORS: u64 = 1 + 3 * 2 + 1 + 3;
 /// And those of each worker.
 const DESCRIPTORS_OF_A_WORKER: u64 = 2;
+/// How many the admin listener holds (SPEC K-115).
+pub const ADMIN_CONNECTIONS: usize = 64;
 
 /// The limits that follow from the surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

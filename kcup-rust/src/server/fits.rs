@@ -4,7 +4,7 @@
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 
 use super::cgroup::Memory;
-use super::envelope::CONNECTION;
+use super::envelope::{ADMIN_CONNECTIONS, CONNECTION};
 use super::guard::MAX_HEAD;
 use crate::config::Options;
 
@@ -16,7 +16,6 @@ const STARTING: u64 = 1 << 20;
 /// Descriptors without which nothing is begun: more than are open at rest, so that some are left for connections.
 const DESCRIPTORS: u64 = 32;
 const DESCRIPTORS_OF_WORKER: u64 = 2;
-const DESCRIPTORS_OF_ADMIN: u64 = 64;
 
 /// What says, before there is a server, whether so many bytes more may be taken for content.
 pub fn has_room(options: &Options) -> impl Fn(u64) -> bool + Send + 'static {
@@ -27,7 +26,7 @@ pub fn has_room(options: &Options) -> impl Fn(u64) -> bool + Send + 'static {
 /// Takes all descriptors that may be had, and says what is wrong where they are too few: libraries give up then that do not
 /// say why. Call it before anything is opened.
 pub fn may_have_descriptors(options: &Options) -> Result<(), String> {
-    let of_admin = if options.admin.is_some() { DESCRIPTORS_OF_ADMIN } else { 0 };
+    let of_admin = if options.admin.is_some() { ADMIN_CONNECTIONS as u64 } else { 0 };
     let needed = DESCRIPTORS + DESCRIPTORS_OF_WORKER * options.threads as u64 + of_admin;
     let maximum = getrlimit(Resource::Nofile).maximum;
     // Where this is not allowed the soft limit is what counts.

@@ -9,7 +9,7 @@ pub mod clock;
 pub mod codec;
 mod connection;
 pub mod counters;
-mod envelope;
+pub mod envelope;
 mod fits;
 pub mod guard;
 mod listen;

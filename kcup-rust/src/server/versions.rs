@@ -8,14 +8,13 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::cgroup::Memory;
-use super::envelope::{descriptors, Envelope, Surroundings};
+use super::envelope::{descriptors, Envelope, Surroundings, ADMIN_CONNECTIONS};
 use super::fits::least;
 use super::guard::MAX_HEAD;
 use super::worker::{Bounds, Mail};
 use super::Server;
 use crate::config::Options;
 use crate::content::Content;
-use crate::ops::admin;
 
 /// So many versions before the current one are held for responses under way.
 const MOST_OLD: usize = 2;
@@ -55,7 +54,7 @@ impl State {
 impl Versions {
     pub fn new(options: &Options) -> Versions {
         let (wanted, threads) = (options.max_connections, options.threads);
-        let admin = options.admin.map_or(0, |_| admin::CONNECTIONS);
+        let admin = options.admin.map_or(0, |_| ADMIN_CONNECTIONS);
         Versions {
             memory: Memory::open(),
             wanted,
