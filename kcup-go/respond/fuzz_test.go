@@ -17,8 +17,13 @@ var (
 	nows = []int64{1767225600, 1835438400}
 )
 
-// fieldLines: LF, which no value can hold, parts the lines of one field.
-func fieldLines(input []byte) [][]byte { return bytes.Split(input, []byte("\n")) }
+// fieldLines: LF, which no value can hold, parts the lines of one field. Request.Lines are without white space around them.
+func fieldLines(input []byte) (lines [][]byte) {
+	for line := range bytes.SplitSeq(input, []byte("\n")) {
+		lines = append(lines, trim(line))
+	}
+	return lines
+}
 
 func FuzzRange(f *testing.F) {
 	for _, c := range vectors[rangeCase](f, "range") {
