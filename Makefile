@@ -117,7 +117,7 @@ vm-set-up:
 verdicts:
 	@rm -rf bin/verdicts && mkdir -p bin/verdicts/rust bin/verdicts/go
 	cd kcup-rust && $(CARGO) run --quiet --locked --example verdicts ../conformance/corpus ../bin/verdicts/rust
-	cd kcup-go && VERDICTS=$(CURDIR)/bin/verdicts/go go test -count=1 -run '^TestVerdicts$$' ./respond ./server/guard
+	cd kcup-go && VERDICTS=$(CURDIR)/bin/verdicts/go go test -count=1 -run '^TestVerdicts$$' ./internal/respond ./internal/server/guard
 	diff -r bin/verdicts/rust bin/verdicts/go
 
 ## lint [-rust|-go|-shared]     formatters and linters of every language here; all findings are errors
@@ -311,7 +311,7 @@ bench-guard:
 	@command -v valgrind >/dev/null || { echo "installing valgrind"; apt-get update -qq && apt-get install -y -qq valgrind >/dev/null; }
 	cd kcup-rust && $(CARGO) build --release --locked --example guard_cost --example answer_cost
 	python3 bench/guard.py kcup-rust/target/release/examples
-	cd kcup-go && go test -run '^$$' -bench '^BenchmarkGuard$$' -benchmem ./server/guard | tee /dev/stderr | grep ' 0 allocs/op' >/dev/null
+	cd kcup-go && go test -run '^$$' -bench '^BenchmarkGuard$$' -benchmem ./internal/server/guard | tee /dev/stderr | grep ' 0 allocs/op' >/dev/null
 
 ## clean                        remove what was built (an own engine's images stay in KCUP_ENGINE_DIR, /var/tmp/kcup-engine)
 clean:

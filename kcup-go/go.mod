@@ -1,4 +1,4 @@
-module kcup
+module gitlab.com/kcup/kcup/kcup-go
 
 go 1.26.0
 

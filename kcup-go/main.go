@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"os"
 
-	"kcup/config"
-	"kcup/content"
-	"kcup/ops"
-	"kcup/ops/accesslog"
-	"kcup/server"
+	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+	"gitlab.com/kcup/kcup/kcup-go/internal/ops"
+	"gitlab.com/kcup/kcup/kcup-go/internal/server"
 )
 
 var version = "dev" // set by the linker

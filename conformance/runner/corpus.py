@@ -41,7 +41,7 @@ def unquote(text):
 
 def found_by_go(target):
     cache = subprocess.run(["go", "env", "GOCACHE"], capture_output=True, text=True, check=True).stdout.strip()
-    for path in (Path(cache) / "fuzz" / "kcup" / target).glob("*"):
+    for path in (Path(cache) / "fuzz" / "gitlab.com" / "kcup" / "kcup" / "kcup-go" / "internal" / target).glob("*"):
         if match := GO_INPUT.fullmatch(path.read_text(encoding="utf-8")):
             yield unquote(match[1])
 

@@ -1,0 +1,183 @@
+package config
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
+)
+
+// check says what is wrong with a value, in the words of K-04, or nothing.
+// rule is a `check` tag of the table: a word, and what it needs.
+func check(rule, value string) string {
+	words := strings.Fields(rule)
+	switch words[0] {
+	case "filled":
+		if value == "" {
+			return "is empty"
+		}
+	case "whole":
+		if !isWhole(value, words[1], words[2]) {
+			return "is not a whole number from " + words[1] + " to " + words[2]
+		}
+	case "one-of":
+		for _, word := range words[1:] {
+			if value == word {
+				return ""
+			}
+		}
+		return "is not one of " + strings.Join(words[1:], ", ")
+	case "host":
+		return checkHost(value)
+	case "socket":
+		if at, err := netip.ParseAddrPort(value); err != nil || at.Addr().Zone() != "" {
+			return "is not ADDR:PORT"
+		}
+	case "path":
+		return checkPath(value)
+	case "media-type":
+		if !isMediaType(value) {
+			return "is not a media type"
+		}
+	case "header":
+		_, wrong := parseField(value)
+		return wrong
+	case "mx":
+		return mtasts.WrongWith(value)
+	case "domain":
+		if mtasts.Domain(value) == "" {
+			return "is not a domain name"
+		}
+	default:
+		return "has no check called " + words[0]
+	}
+	return ""
+}
+
+const (
+	unixPrefix = "unix:"
+	// unix(7): 108 bytes, of which the last is zero.
+	longestUnix = 107
+)
+
+// checkHost takes an address, or the path of a unix socket (K-140).
+func checkHost(value string) string {
+	path, isUnix := strings.CutPrefix(value, unixPrefix)
+	if isUnix && len(path) > longestUnix {
+		return "is too long for a unix socket"
+	}
+	// A zone would have to be resolved, which only a name of this host's interfaces could be.
+	if addr, err := netip.ParseAddr(value); path == "" || !isUnix && (err != nil || addr.Zone() != "") {
+		return "is not an IPv4 or IPv6 address or unix:PATH"
+	}
+	return ""
+}
+
+func isWhole(value, least, most string) bool {
+	if value == "" || strings.Trim(value, "0123456789") != "" {
+		return false
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	return err == nil && n >= number(least) && n <= number(most)
+}
+
+func checkPath(value string) string {
+	if !strings.HasPrefix(value, "/") {
+		return `does not start with "/"`
+	}
+	for _, b := range []byte(value) {
+		if b <= ' ' || b > '~' || b == '?' || b == '#' {
+			return "is not a path"
+		}
+	}
+	return ""
+}
+
+// ownFields are the fields that --header must not set (K-44).
+var ownFields = [...]string{"content-type", "content-length", "transfer-encoding", "connection", "date", "etag",
+	"last-modified", "content-range", "content-encoding", "accept-ranges"}
+
+// longestName is that of kcup-rust's library.
+const longestName = 65535
+
+func parseField(text string) (Field, string) {
+	name, value, found := strings.Cut(text, ":")
+	value = strings.Trim(value, " \t")
+	if !found || !isToken(name) || len(name) > longestName || !isPrintable(value, "\t") {
+		return Field{}, `is not "Name: value"`
+	}
+	name = strings.ToLower(name)
+	for _, own := range ownFields {
+		if name == own {
+			return Field{}, "sets a field that kcup sets itself"
+		}
+	}
+	return Field{name, value}, ""
+}
+
+// isMediaType follows RFC 9110 section 8.3.1.
+func isMediaType(text string) bool {
+	full, parameters, _ := strings.Cut(text, ";")
+	kind, sub, found := strings.Cut(strings.TrimRight(full, " "), "/")
+	if !found || !isToken(kind) || !isToken(sub) || !isPrintable(text, "") {
+		return false
+	}
+	for parameters = strings.Trim(parameters, " ;"); parameters != ""; parameters = strings.TrimLeft(parameters, " ;") {
+		name, value, found := strings.Cut(parameters, "=")
+		if !found || !isToken(name) {
+			return false
+		}
+		end := parameterEnd(value)
+		if end <= 0 {
+			return false
+		}
+		parameters = strings.TrimLeft(value[end:], " ")
+		if parameters != "" && parameters[0] != ';' {
+			return false
+		}
+	}
+	return true
+}
+
+// parameterEnd returns where a token or quoted string at the start of text ends, 0 if there is none.
+func parameterEnd(text string) int {
+	if !strings.HasPrefix(text, `"`) {
+		end := strings.IndexAny(text, " ;")
+		if end < 0 {
+			end = len(text)
+		}
+		if !isToken(text[:end]) {
+			return 0
+		}
+		return end
+	}
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func isToken(text string) bool {
+	for _, b := range []byte(text) {
+		letter := b|0x20 >= 'a' && b|0x20 <= 'z'
+		if !letter && (b < '0' || b > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(b)) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+func isPrintable(text, besides string) bool {
+	for _, b := range []byte(text) {
+		if (b < ' ' || b > '~') && strings.IndexByte(besides, b) < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,103 @@
+// The sandbox (SPEC section 12, docs/adr/0009). Sibling: kcup-rust/src/ops/sandbox.rs
+
+package ops
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unsafe"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
+)
+
+// Seal gives up, in all threads and for good, what serving does not need (K-130). What is needed later must be open.
+// The runtime itself opens nothing later: it looks at CPU quotas through files that it opened at its start.
+func Seal(cfg *config.Config, log *logrus.Logger) error {
+	if cfg.Sandbox == "off" {
+		return nil
+	}
+	missing := strings.Join(restrict(cfg.File), ", ")
+	switch {
+	case missing == "":
+	case cfg.Sandbox == "required":
+		return fmt.Errorf("cannot enter the sandbox: the kernel does not offer %s", missing)
+	default:
+		log.Warnf("the sandbox is not whole: the kernel does not offer %s", missing)
+	}
+	return nil
+}
+
+// restrict goes as far as the kernel does, and says what is missing (K-131). The filter is last, since it takes the calls
+// away that the others need.
+func restrict(file string) (missing []string) {
+	for _, part := range []struct {
+		name string
+		err  error
+	}{
+		{"RLIMIT_CORE", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})},
+		{"Landlock", landlocked(needed(file))},
+		{"capset", dropCapabilities()},
+		{"seccomp", filter()},
+	} {
+		if part.err != nil {
+			missing = append(missing, part.name)
+		}
+	}
+	return missing
+}
+
+// landlocked is about files only: the filter knows all of sockets, which Landlock does not. Any version will do, since what
+// the first lacks, it has too.
+func landlocked(readable []string) error {
+	if abi, err := ll.LandlockGetABIVersion(); err != nil || abi < 1 {
+		return unix.EOPNOTSUPP
+	}
+	return landlock.V5.BestEffort().RestrictPaths(landlock.PathAccess(ll.AccessFSReadFile, readable...).IgnoreIfMissing())
+}
+
+// dropCapabilities drops all; ambient ones go with these. With none left, and no_new_privs, execve(2) brings none back: the
+// bounding set may stay, which would take a call for each of its members in each thread.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets, none [2]unix.CapUserData
+	// Where there are none to drop, a filter from outside may forbid it.
+	if err := unix.Capget(&header, &sets[0]); err != nil || sets == none {
+		return err
+	}
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// needed are the paths beneath which a reload reads: the directory that the name stands in, and that of the file it
+// leads to. Of the root only the file itself.
+func needed(file string) (paths []string) {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	led, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return nil // it is gone meanwhile
+	}
+	for _, name := range []string{file, led} {
+		dir, err := filepath.Abs(filepath.Dir(name))
+		if err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
+		if err == nil && dir != "/" {
+			name = dir
+		}
+		paths = append(paths, name)
+	}
+	return paths
+}

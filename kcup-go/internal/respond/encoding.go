@@ -1,0 +1,74 @@
+package respond
+
+import "gitlab.com/kcup/kcup/kcup-go/internal/content"
+
+// unnamed is a coding's weight while nothing has been said about it.
+const unnamed = -1
+
+// negotiate is K-46. Weights are in thousandths.
+func negotiate(lines [][]byte, c *content.Content) content.Coding {
+	if len(lines) == 0 || c.Variants[content.Gzip].Body == nil && c.Variants[content.Brotli].Body == nil {
+		return content.Identity
+	}
+	weights := [content.Codings]int{unnamed, unnamed, unnamed}
+	others := unnamed
+	for _, line := range lines {
+		for len(line) > 0 {
+			var member []byte
+			member, line = cut(line, ',')
+			read(trim(member), &weights, &others)
+		}
+	}
+	best, most := content.Identity, 0
+	for coding, weight := range weights {
+		if weight == unnamed {
+			weight = others
+		}
+		if c.Variants[coding].Body != nil && weight > most {
+			best, most = content.Coding(coding), weight
+		}
+	}
+	return best
+}
+
+// read takes one member of the list; the last well-formed one for a coding counts.
+func read(member []byte, weights *[content.Codings]int, others *int) {
+	name, parameter := cut(member, ';')
+	weight := 1000
+	if len(name) < len(member) {
+		var valid bool
+		if weight, valid = parseWeight(trim(parameter)); !valid {
+			return
+		}
+	}
+	switch name = trim(name); {
+	case isWord(name, "br"):
+		weights[content.Brotli] = weight
+	case isWord(name, "gzip"), isWord(name, "x-gzip"):
+		weights[content.Gzip] = weight
+	case isWord(name, "identity"):
+		weights[content.Identity] = weight
+	case isWord(name, "*"):
+		*others = weight
+	}
+}
+
+// parseWeight reads `q=` and a qvalue of RFC 9110 section 12.4.2.
+func parseWeight(b []byte) (thousandths int, valid bool) {
+	if len(b) < len("q=0") || len(b) > len("q=0.000") || !isWord(b[:2], "q=") || b[2] != '0' && b[2] != '1' {
+		return 0, false
+	}
+	thousandths = int(b[2]-'0') * 1000
+	if len(b) > 3 && b[3] != '.' {
+		return 0, false
+	}
+	place := 100
+	for i := 4; i < len(b); i++ {
+		if !isDigit(b[i]) {
+			return 0, false
+		}
+		thousandths += int(b[i]-'0') * place
+		place /= 10
+	}
+	return thousandths, thousandths <= 1000
+}

@@ -1,0 +1,95 @@
+package respond
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+)
+
+// What the verdicts are given for; the other program has the same.
+var (
+	lengths      = []int{1, 10, 1000000}
+	availability = [][]string{{}, {"br"}, {"gzip"}, {"br", "gzip"}}
+	tags         = []string{`"abc"`, `W/"abc-br"`}
+	// The second is a 29 February: 50 years later there is none.
+	nows = []int64{1767225600, 1835438400}
+)
+
+// fieldLines: LF, which no value can hold, parts the lines of one field. Request.Lines are without white space around them.
+func fieldLines(input []byte) (lines [][]byte) {
+	for line := range bytes.SplitSeq(input, []byte("\n")) {
+		lines = append(lines, trim(line))
+	}
+	return lines
+}
+
+func FuzzRange(f *testing.F) {
+	for _, c := range vectors[rangeCase](f, "range") {
+		f.Add([]byte(c.Value))
+	}
+	addCorpus(f, "range")
+	f.Fuzz(func(t *testing.T, value []byte) {
+		for _, length := range lengths {
+			r := parseRange(trim(value), length)
+			if r.kind == satisfiable && (r.first < 0 || r.first > r.last || r.last >= length) {
+				t.Fatalf("%d-%d of %d", r.first, r.last, length)
+			}
+		}
+	})
+}
+
+func FuzzAcceptEncoding(f *testing.F) {
+	for _, c := range vectors[encodingCase](f, "accept_encoding") {
+		f.Add([]byte(strings.Join(c.Lines, "\n")))
+	}
+	addCorpus(f, "accept_encoding")
+	var contents []*content.Content
+	for _, available := range availability {
+		contents = append(contents, having(available))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		for _, c := range contents {
+			if got := negotiate(fieldLines(input), c); c.Variants[got].Body == nil {
+				t.Fatalf("%s does not exist", got)
+			}
+		}
+	})
+}
+
+func FuzzETagList(f *testing.F) {
+	for _, c := range vectors[tagCase](f, "etag") {
+		f.Add([]byte(strings.Join(c.Lines, "\n")))
+	}
+	addCorpus(f, "etag")
+	f.Fuzz(func(t *testing.T, input []byte) {
+		for _, tag := range tags {
+			if matches(fieldLines(input), tag, true) && !matches(fieldLines(input), tag, false) {
+				t.Fatal("what matches strongly matches weakly")
+			}
+		}
+	})
+}
+
+// The leap second behind it would be of the year 10000.
+const lastSecond = 253402300799
+
+func FuzzDate(f *testing.F) {
+	for _, c := range vectors[dateCase](f, "date") {
+		f.Add([]byte(c.Value))
+	}
+	addCorpus(f, "date")
+	f.Fuzz(func(t *testing.T, value []byte) {
+		for _, now := range nows {
+			unix, valid := ParseDate(value, now)
+			if !valid || unix > lastSecond {
+				continue
+			}
+			text := content.AppendDate(nil, unix)
+			if again, valid := ParseDate(text, 0); !valid || again != unix {
+				t.Fatalf("%q is %d, but %q is %d", value, unix, text, again)
+			}
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package respond
+
+import "gitlab.com/kcup/kcup/kcup-go/internal/content"
+
+// precondition evaluates in the order of RFC 9110 section 13.2.2 (K-47); 0 is to go on.
+func precondition(r *Request, c *content.Content, coding content.Coding, modified, now int64) uint16 {
+	if lines := r.Lines[IfMatch]; len(lines) > 0 {
+		// A variant's tag is weak and matches nothing strongly: the identity's is the only one to compare.
+		if !matches(lines, c.ETag, true) {
+			return 412
+		}
+	} else if date, valid := r.date(IfUnmodifiedSince, now); valid && modified > date {
+		return 412
+	}
+	if lines := r.Lines[IfNoneMatch]; len(lines) > 0 {
+		if matches(lines, c.Variants[coding].ETag, false) {
+			return 304
+		}
+	} else if date, valid := r.date(IfModifiedSince, now); valid && modified <= date {
+		return 304
+	}
+	return 0
+}
+
+func (r *Request) date(field Field, now int64) (int64, bool) {
+	value, once := r.only(field)
+	if !once {
+		return 0, false
+	}
+	return ParseDate(value, now)
+}
+
+// matches says whether a list of entity tags holds tag. A list that is not well formed holds nothing.
+func matches(lines [][]byte, tag string, strong bool) bool {
+	if len(lines) == 1 && isWord(lines[0], "*") {
+		return true
+	}
+	found := false
+	for _, line := range lines {
+		for line = skipEmpty(line); len(line) > 0; line = skipEmpty(line) {
+			end := tagEnd(line)
+			if end == 0 {
+				return false
+			}
+			found = found || sameTag(line[:end], tag, strong)
+			line = trim(line[end:])
+			if len(line) > 0 && line[0] != ',' {
+				return false
+			}
+		}
+	}
+	return found
+}
+
+// skipEmpty moves to the next member of a list that is not empty.
+func skipEmpty(b []byte) []byte {
+	for len(b) > 0 && (isBlank(b[0]) || b[0] == ',') {
+		b = b[1:]
+	}
+	return b
+}
+
+// tagEnd returns where the entity tag at the start of b ends, 0 if there is none (RFC 9110 section 8.8.3).
+func tagEnd(b []byte) int {
+	i := 0
+	if len(b) > 2 && b[0] == 'W' && b[1] == '/' {
+		i = 2
+	}
+	if b[i] != '"' {
+		return 0
+	}
+	for i++; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1
+		case c <= ' ' || c == 0x7f:
+			return 0
+		}
+	}
+	return 0
+}
+
+func sameTag(theirs []byte, ours string, strong bool) bool {
+	if strong {
+		return ours[0] == '"' && string(theirs) == ours
+	}
+	if theirs[0] == 'W' {
+		theirs = theirs[2:]
+	}
+	if ours[0] == 'W' {
+		ours = ours[2:]
+	}
+	return string(theirs) == ours
+}

@@ -1,0 +1,186 @@
+// Package respond owns the choice of an answer: a request head and the content give a response. All of it is pure.
+// It must not touch sockets, read clocks or copy bodies.
+// Its sibling is kcup-rust/src/respond/mod.rs.
+package respond
+
+import (
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+)
+
+// Method is all that is told apart (K-32).
+type Method uint8
+
+// The methods.
+const (
+	Get Method = iota
+	Head
+	Other
+	Methods
+)
+
+// MethodOf tells a method by its name, which is case-sensitive (RFC 9110 section 9.1).
+func MethodOf(name []byte) Method {
+	switch string(name) {
+	case "GET":
+		return Get
+	case "HEAD":
+		return Head
+	}
+	return Other
+}
+
+// Field is a request field that an answer can depend on.
+type Field uint8
+
+// The fields.
+const (
+	AcceptEncoding Field = iota
+	IfMatch
+	IfNoneMatch
+	IfModifiedSince
+	IfUnmodifiedSince
+	IfRange
+	Range
+	Fields
+)
+
+// names are in lower case.
+var names = [Fields]string{
+	AcceptEncoding:    "accept-encoding",
+	IfMatch:           "if-match",
+	IfNoneMatch:       "if-none-match",
+	IfModifiedSince:   "if-modified-since",
+	IfUnmodifiedSince: "if-unmodified-since",
+	IfRange:           "if-range",
+	Range:             "range",
+}
+
+// FieldOf tells a field by its name, which is case-insensitive (RFC 9110 section 5.1); Fields is any other.
+func FieldOf(name []byte) Field {
+	for field, known := range names {
+		if isWord(name, known) {
+			return Field(field)
+		}
+	}
+	return Fields
+}
+
+// Request is what an answer depends on. It borrows its bytes.
+type Request struct {
+	Method Method
+	Target []byte
+	Lines  [Fields][][]byte // the values of each field's lines, in order, without white space around them
+}
+
+// only returns the value of a field that is given once.
+func (r *Request) only(field Field) ([]byte, bool) {
+	if len(r.Lines[field]) != 1 {
+		return nil, false
+	}
+	return r.Lines[field][0], true
+}
+
+// Choice says which answer it is. First and Last count bytes of a 206, both included.
+type Choice struct {
+	Status      uint16
+	Allow       bool // a 404 because of the method
+	Coding      content.Coding
+	First, Last int
+}
+
+// Choose finds the answer. path is --path, empty for any; now is in Unix seconds.
+func Choose(r *Request, c *content.Content, path string, now int64) Choice {
+	if path != "" && string(pathOf(r.Target)) != path {
+		return Choice{Status: 404}
+	}
+	if r.Method == Other {
+		return Choice{Status: 404, Allow: true}
+	}
+	modified := min(c.LastModified, now)
+	choice := Choice{Status: 200, Coding: content.Identity}
+	ranged := rangeOf(r, c, modified, now)
+	switch ranged.kind {
+	case satisfiable:
+		choice.Status, choice.First, choice.Last = 206, ranged.first, ranged.last
+	case unsatisfiable:
+		choice.Status = 416
+	case ignored:
+		choice.Coding = negotiate(r.Lines[AcceptEncoding], c)
+	}
+	if status := precondition(r, c, choice.Coding, modified, now); status != 0 {
+		return Choice{Status: status, Coding: choice.Coding}
+	}
+	return choice
+}
+
+// Body is what follows the head: a part of the loaded bytes, never a copy.
+func (choice Choice) Body(c *content.Content) []byte {
+	switch choice.Status {
+	case 200:
+		return c.Variants[choice.Coding].Body
+	case 206:
+		return c.Bytes[choice.First : choice.Last+1]
+	case 304:
+		return nil
+	}
+	return failures[choice.Status].body
+}
+
+// pathOf is the target without scheme, authority and query; the guard has checked its form.
+func pathOf(target []byte) []byte {
+	if target[0] != '/' && target[0] != '*' {
+		target = afterAuthority(target)
+	}
+	for i, b := range target {
+		if b == '?' {
+			target = target[:i]
+			break
+		}
+	}
+	if len(target) == 0 {
+		return root
+	}
+	return target
+}
+
+var root = []byte("/")
+
+func afterAuthority(target []byte) []byte {
+	slashes := 0
+	for i, b := range target {
+		if b == '/' {
+			slashes++
+		}
+		if slashes == 3 || b == '?' {
+			return target[i:]
+		}
+	}
+	return nil
+}
+
+func trim(b []byte) []byte {
+	for len(b) > 0 && isBlank(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && isBlank(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+func isBlank(b byte) bool { return b == ' ' || b == '\t' }
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// isWord compares without regard to the case of ASCII letters; word is in lower case.
+func isWord(b []byte, word string) bool {
+	if len(b) != len(word) {
+		return false
+	}
+	for i, c := range b {
+		if c != word[i] && (c < 'A' || c > 'Z' || c+32 != word[i]) {
+			return false
+		}
+	}
+	return true
+}

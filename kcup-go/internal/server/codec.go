@@ -1,0 +1,40 @@
+package server
+
+import (
+	"bytes"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
+	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
+)
+
+// codec reads a head that the guard let through: what a request line and field lines are has been judged, and here they
+// are only cut. One codec serves a worker for good, and nothing in it is allocated twice.
+type codec struct {
+	request respond.Request
+}
+
+// read is the request of a head. It is good until the next call, and borrows head's bytes.
+func (c *codec) read(g *guard.Guard, head []byte) *respond.Request {
+	r := &c.request
+	method, rest := cut(head[g.Skip:], ' ')
+	r.Method = respond.MethodOf(method)
+	r.Target, _ = cut(rest, ' ')
+	for i := range r.Lines {
+		r.Lines[i] = r.Lines[i][:0]
+	}
+	for lines := head[g.FirstField:]; lines[0] != '\r'; {
+		var line []byte
+		line, lines = cut(lines, '\n')
+		name, value := cut(line, ':')
+		if field := respond.FieldOf(name); field < respond.Fields {
+			r.Lines[field] = append(r.Lines[field], bytes.Trim(value, " \t\r"))
+		}
+	}
+	return r
+}
+
+// cut is what comes before and behind a byte that the guard has seen there.
+func cut(b []byte, at byte) (before, behind []byte) {
+	i := bytes.IndexByte(b, at)
+	return b[:i], b[i+1:]
+}

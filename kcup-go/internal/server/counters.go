@@ -1,0 +1,88 @@
+// What the workers count (K-119). Sibling: kcup-rust/src/server/counters.rs
+
+package server
+
+import (
+	"slices"
+	"sync"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
+)
+
+// reason is why a connection was closed.
+type reason uint8
+
+const (
+	peerGone reason = iota
+	answered
+	refused
+	idleTimeout
+	headerTimeout
+	writeTimeout
+	evicted
+	shed
+	outOfMemory
+	replaced
+	drained
+	reasons
+	stays = reasons // it was not
+)
+
+// Reasons are the names of why connections were closed, in the order of Counters.Closed.
+var Reasons = [reasons]string{
+	"peer", "answered", "refused", "idle_timeout", "header_timeout", "write_timeout", "evicted", "shed", "memory",
+	"replaced", "drained",
+}
+
+// Counters are the numbers of one worker, or of all.
+type Counters struct {
+	Answers     [respond.Methods][len(respond.Statuses)]uint64 // begun; of a refused head the method is Other
+	Bytes       uint64                                         // of answers, that the kernel took
+	Hot, Parked uint64                                         // open connections
+	Accepted    uint64
+	Closed      [reasons]uint64
+}
+
+func (c *Counters) answer(method respond.Method, status uint16) {
+	c.Answers[method][slices.Index(respond.Statuses[:], status)]++
+}
+
+func (c *Counters) add(other *Counters) {
+	for method := range c.Answers {
+		for status := range c.Answers[method] {
+			c.Answers[method][status] += other.Answers[method][status]
+		}
+	}
+	c.Bytes += other.Bytes
+	c.Hot += other.Hot
+	c.Parked += other.Parked
+	c.Accepted += other.Accepted
+	for why := range c.Closed {
+		c.Closed[why] += other.Closed[why]
+	}
+}
+
+// ledger is a worker's counters as they were after its last turn: the worker counts without asking anybody, and what
+// is read is of one moment.
+type ledger struct {
+	sync.Mutex
+	Counters
+}
+
+func (l *ledger) publish(c *Counters, phases *phases) {
+	l.Lock()
+	l.Counters = *c
+	l.Parked = uint64(phases.queue[idle].count)
+	l.Hot = uint64(phases.open) - l.Parked
+	l.Unlock()
+}
+
+// Counters adds up what the workers have counted.
+func (s *Server) Counters() (sum Counters) {
+	for _, w := range s.workers {
+		w.ledger.Lock()
+		sum.add(&w.ledger.Counters)
+		w.ledger.Unlock()
+	}
+	return sum
+}

@@ -1,0 +1,114 @@
+package guard
+
+import (
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+)
+
+type guardCase struct {
+	Name      string
+	Head      []any
+	Status    int
+	Partial   bool
+	Length    int
+	Body      bool
+	KeepAlive bool `toml:"keep_alive"`
+}
+
+func (c guardCase) bytes(t testing.TB) []byte {
+	var b []byte
+	for _, part := range c.Head {
+		switch part := part.(type) {
+		case string:
+			b = append(b, part...)
+		case map[string]any:
+			if digits, is := part["hex"].(string); is {
+				raw, err := hex.DecodeString(digits)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b = append(b, raw...)
+				continue
+			}
+			b = append(b, strings.Repeat(part["repeat"].(string), int(part["times"].(int64)))...)
+		}
+	}
+	return b
+}
+
+func guardCases(t testing.TB) []guardCase {
+	var file struct{ Case []guardCase }
+	if _, err := toml.DecodeFile("../../../../conformance/vectors/guard.toml", &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Case
+}
+
+// split scans b in pieces of at most most bytes; each scan sees all bytes so far, as the worker does it.
+func split(b []byte, next func() int) (Guard, Verdict) {
+	var g Guard
+	for end := 0; end < len(b); {
+		end = min(len(b), end+next())
+		if v := g.Scan(b[:end:end]); v != Partial {
+			return g, v
+		}
+	}
+	return g, Partial
+}
+
+func TestGuardVectorsHoldHoweverTheBytesAreSplit(t *testing.T) {
+	for _, c := range guardCases(t) {
+		b := c.bytes(t)
+		splits := []func() int{
+			func() int { return len(b) }, func() int { return 1 }, func() int { return 2 },
+			func() int { return 1 + rand.IntN(40) },
+		}
+		for i, next := range splits {
+			g, v := split(b, next)
+			switch {
+			case c.Status != 0:
+				if v != Refused || int(g.Status) != c.Status {
+					t.Errorf("%s (%d): verdict %d status %d, want %d", c.Name, i, v, g.Status, c.Status)
+				}
+			case c.Partial:
+				if v != Partial {
+					t.Errorf("%s (%d): verdict %d, want partial", c.Name, i, v)
+				}
+			case v != Complete || g.Length != c.Length || g.Body != c.Body || g.Persists() != c.KeepAlive:
+				t.Errorf("%s (%d): verdict %d status %d length %d body %v keep-alive %v", c.Name, i, v, g.Status, g.Length, g.Body, g.Persists())
+			}
+		}
+	}
+}
+
+func BenchmarkGuard(b *testing.B) {
+	head := []byte("GET / HTTP/1.1\r\nHost: localhost:5000\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n")
+	b.SetBytes(int64(len(head)))
+	for b.Loop() {
+		var g Guard
+		if g.Scan(head) != Complete {
+			b.Fatal("refused")
+		}
+	}
+}
+
+func FuzzGuard(f *testing.F) {
+	for _, c := range guardCases(f) {
+		f.Add(c.bytes(f))
+	}
+	for _, seed := range corpus(f) {
+		f.Add(seed.bytes)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		whole, v := split(b, func() int { return len(b) })
+		for _, step := range []int{1, 7} {
+			if pieces, w := split(b, func() int { return step }); v != w || whole != pieces {
+				t.Fatalf("whole %d %+v, in pieces %d %+v", v, whole, w, pieces)
+			}
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package server
+
+import (
+	"syscall"
+	"time"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
+	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
+)
+
+// sendfileFrom is how long a body is that is sent from its file, which saves copying it into the socket at the price of
+// a second system call for the head. See docs/adr/0006 for what was measured.
+const sendfileFrom = 32 << 10
+
+// outgoing is the rest of an answer that the socket did not take at once. Its body borrows the content's bytes.
+type outgoing struct {
+	head []byte
+	body []byte
+	of   *content.Content // which it holds
+	end  reason           // after it, or that the connection stays
+	progress
+}
+
+// spare keeps what blocked connections needed for the next ones, within bounds: an attack should not set the
+// size of our memory for good.
+type spare struct {
+	outgoing []*outgoing
+	kept     []*kept
+}
+
+const (
+	maxSpare     = 64
+	maxSpareHead = 2048
+)
+
+func (s *spare) takeOutgoing() *outgoing {
+	if n := len(s.outgoing); n > 0 {
+		out := s.outgoing[n-1]
+		s.outgoing = s.outgoing[:n-1]
+		return out
+	}
+	return new(outgoing)
+}
+
+func (s *spare) giveOutgoing(out *outgoing) {
+	if out.of != nil {
+		out.of.Release()
+	}
+	if len(s.outgoing) < maxSpare {
+		*out = outgoing{head: out.head[:0]}
+		s.outgoing = append(s.outgoing, out)
+	}
+}
+
+func (s *spare) takeKept() *kept {
+	if n := len(s.kept); n > 0 {
+		k := s.kept[n-1]
+		s.kept = s.kept[:n-1]
+		return k
+	}
+	return new(kept)
+}
+
+func (s *spare) giveKept(k *kept) {
+	if len(s.kept) < maxSpare && cap(k.bytes) <= maxSpareHead {
+		*k = kept{bytes: k.bytes[:0]}
+		s.kept = append(s.kept, k)
+	}
+}
+
+// answer renders the answer to one request into the worker's buffer and sends it.
+func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (sent bool) {
+	c := w.current()
+	persists := g.Persists() && !g.Body
+	if w.draining && persists {
+		// What was sent before the drain is answered (K-18): only the last answer ends the connection. After a while
+		// that is the next one.
+		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(w.slots[slot].fd) > 0)
+	}
+	request := w.codec.read(g, head)
+	choice := respond.Choose(request, c, w.path, w.clock.Unix)
+	connection, end := respond.Silent, stays
+	switch {
+	case !persists:
+		connection, end = respond.Close, answered
+	case g.HTTP10:
+		connection = respond.KeepAlive
+	}
+	w.out = choice.AppendHead(w.out[:0], c, &w.clock, connection)
+	body := choice.Body(c)
+	if request.Method == respond.Head {
+		body = nil
+	}
+	w.record(slot, request.Method, head[g.Skip:g.FirstField-2], choice.Status, len(body))
+	return w.send(slot, c, body, end)
+}
+
+func (w *worker) refuse(slot int32, status uint16) (sent bool) {
+	c, choice := w.current(), respond.Choice{Status: status}
+	body := choice.Body(c)
+	w.out = choice.AppendHead(w.out[:0], c, &w.clock, respond.Close)
+	w.record(slot, respond.Other, nil, status, len(body))
+	return w.send(slot, c, body, refused)
+}
+
+// record tells of an answer that begins. line is the request line, nil of a refused head.
+func (w *worker) record(slot int32, method respond.Method, line []byte, status uint16, length int) {
+	w.counters.answer(method, status)
+	if w.lines != nil {
+		entry := accesslog.Entry{Peer: w.peers[slot], Request: line, Status: status, Bytes: length}
+		w.lines.Add(&entry, w.clock.Unix, w.now)
+	}
+}
+
+// send writes w.out and body. It says whether the connection is ready for the next request.
+func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (sent bool) {
+	n, isTurn, err := w.write(slot, c, w.out, body)
+	switch {
+	case err != 0:
+		w.close(slot, peerGone)
+	case n < len(w.out)+len(body):
+		out := w.spare.takeOutgoing()
+		out.end, out.progress = end, progress{sent: n, accepted: unknown, counted: unknown, began: w.now}
+		if n < len(w.out) {
+			out.head, n = append(out.head[:0], w.out[n:]...), len(w.out)
+		}
+		c.Acquire()
+		out.body, out.of = body[n-len(w.out):], c
+		w.slots[slot].out = out
+		w.account.block(&w.slots[slot])
+		w.enter(slot, writing)
+		if isTurn {
+			w.queueUp(slot)
+		}
+	case end == stays:
+		return true
+	default:
+		w.linger(slot, end, lingerMost)
+	}
+	return false
+}
+
+// write counts and charges what the kernel took of a head and a body, which is a slice of the content's bytes, or a
+// constant. It says whether that was a whole turn's worth (K-88): then no event will tell that there is room for more.
+func (w *worker) write(slot int32, of *content.Content, head, body []byte) (n int, isTurn bool, err syscall.Errno) {
+	c := &w.slots[slot]
+	if len(head)+len(body) > int(c.buffer) {
+		w.grant(c)
+	}
+	body = body[:min(len(body), turnBytes)]
+	if file, at, ok := of.Offset(body); ok && len(body) >= sendfileFrom {
+		n, err = sendfile(c.fd, head, file, at, len(body), c.piece())
+	} else {
+		n, err = writev(c.fd, &w.iov, head, body)
+	}
+	if err == 0 {
+		w.counters.Bytes += uint64(n)
+		w.account.charge(c, n)
+	}
+	return n, n == len(head)+turnBytes, err
+}
+
+// resume goes on with a pending answer, and then with what the peer has sent meanwhile.
+func (w *worker) resume(slot int32) {
+	out := w.slots[slot].out
+	n, isTurn, err := w.write(slot, out.of, out.head, out.body)
+	if err != 0 {
+		w.close(slot, peerGone)
+		return
+	}
+	if n > 0 {
+		out.sent += n
+		w.enter(slot, writing)
+	}
+	fromHead := min(n, len(out.head))
+	out.head, out.body = out.head[fromHead:], out.body[n-fromHead:]
+	if len(out.head)+len(out.body) > 0 {
+		if isTurn {
+			w.queueUp(slot)
+		}
+		return
+	}
+	w.slots[slot].out = nil
+	end := out.end
+	w.spare.giveOutgoing(out)
+	if end != stays {
+		w.linger(slot, end, lingerMost)
+		return
+	}
+	w.enter(slot, idle)
+	w.input(slot)
+}
+
+// glance looks whether the peer of a pending answer has taken anything of what the kernel holds, since that does
+// not always make room for more. It is the timeout of the writing phase.
+func (w *worker) glance(slot int32) {
+	c := &w.slots[slot]
+	out := c.out
+	out.look(unsentBytes(c.fd), w.now)
+	if w.now-c.since > ticks(time.Second) {
+		out.window = w.now // all of us were stopped for a while (K-89)
+	}
+	if out.isTooSlow(int(w.stall)*leastRate/int(ticks(time.Second)), w.stall, w.now) {
+		w.close(slot, writeTimeout)
+		return
+	}
+	w.enter(slot, writing)
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
+	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
+)
+
+// acquainted is a worker with one connection, whose other end is returned.
+func acquainted(t *testing.T, access *accesslog.Log) (w *worker, slot int32, other int) {
+	s := &shared{}
+	s.content.Replace(newPipeline().content)
+	w = &worker{shared: s, phases: newPhases(), lines: access.Lines(), peers: []netip.Addr{{}}, in: make([]byte, guard.MaxHead+2+readSize)}
+	w.clock.Set(1767225600)
+	slot, other = another(t, w)
+	return w, slot, other
+}
+
+// another is one more connection of it.
+func another(t *testing.T, w *worker) (slot int32, other int) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
+	if err == nil {
+		err = setLimits(pair[0])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(pair[1]) })
+	return w.add(int32(pair[0]), 1), pair[1]
+}
+
+func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {
+	head := []byte("HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n")
+	for _, access := range []*accesslog.Log{nil, accesslog.New("json")} {
+		w, slot, other := acquainted(t, access)
+		buffer := make([]byte, readSize)
+		answer := func() {
+			var g guard.Guard
+			g.Scan(head)
+			w.answer(slot, &g, head, 0)
+			_, _ = recv(int32(other), buffer)
+		}
+		answer()
+		length := w.counters.Bytes
+		const enough = 20000 // nobody writes the log's lines: it has what it will ever have
+		for range enough {
+			answer()
+		}
+		if allocated := testing.AllocsPerRun(100, answer); allocated > 0 {
+			t.Errorf("%v allocations", allocated)
+		}
+		const answers = 1 + enough + 1 + 100
+		if n := w.counters.Answers[respond.Head][0]; n != answers || w.counters.Bytes != answers*length || length < 100 {
+			t.Errorf("%d answers, %d bytes of %d", n, w.counters.Bytes, length)
+		}
+	}
+}
+
+func later(w *worker) {
+	w.now += 100
+	w.expire()
+}
+
+// K-119: why a connection ended is what was decided first.
+func TestReasonsOfTheEnd(t *testing.T) {
+	for want, end := range map[reason]func(w *worker, slot int32, other int){
+		peerGone: func(w *worker, slot int32, other int) { _ = unix.Shutdown(other, unix.SHUT_WR); w.input(slot) },
+		answered: func(w *worker, slot int32, other int) {
+			_, _ = unix.Write(other, []byte("GET / HTTP/1.0\r\n\r\n"))
+			w.input(slot)
+			_ = unix.Shutdown(other, unix.SHUT_WR)
+			w.input(slot)
+			later(w) // it has not read the response
+			later(w)
+		},
+		refused: func(w *worker, slot int32, other int) {
+			_, _ = unix.Write(other, []byte(strings.Repeat("x", 2*guard.MaxHead)))
+			w.input(slot)
+			for range 5 {
+				w.input(slot)
+			}
+			later(w)
+			later(w)
+		},
+		headerTimeout: func(w *worker, slot int32, other int) {
+			_, _ = unix.Write(other, []byte("GET"))
+			w.input(slot)
+			later(w)
+		},
+		idleTimeout: func(w *worker, slot int32, other int) { later(w) },
+		writeTimeout: func(w *worker, slot int32, other int) {
+			w.out = make([]byte, 1<<22)
+			w.send(slot, w.current(), nil, stays)
+			for range 20 {
+				w.now += 5
+				w.expire()
+			}
+		},
+		evicted: func(w *worker, slot int32, other int) { w.evict(false) },
+		drained: func(w *worker, slot int32, other int) { w.drain(); later(w) },
+	} {
+		w, slot, other := acquainted(t, nil)
+		w.limits, w.stall = limits{idle: 50, inHead: 50, writing: 4, lingering: 50}, 50
+		w.heldMost.Store(1 << 20)
+		end(w, slot, other)
+		if w.counters.Closed[want] != 1 || w.open != 0 {
+			t.Errorf("not %s: %v, %d open", Reasons[want], w.counters.Closed, w.open)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/valyala/fasthttp"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
+	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
+)
+
+// pipeline is the whole request path without its socket: guard, codec, choice, head.
+type pipeline struct {
+	codec   codec
+	clock   respond.Clock
+	content *content.Content
+	out     []byte
+}
+
+func newPipeline() *pipeline {
+	p := &pipeline{}
+	p.clock.Set(1767225600)
+	source := content.Source{Bytes: []byte(strings.Repeat("kcup ", 400)), Name: "a.txt", Modified: time.Unix(1700000000, 0)}
+	p.content = content.Build(source, &config.Config{Compression: true}, time.Unix(1767225600, 0))
+	return p
+}
+
+func (p *pipeline) answer(t testing.TB, head []byte) respond.Choice {
+	var g guard.Guard
+	if g.Scan(head) != guard.Complete {
+		t.Fatal("not complete")
+	}
+	request := p.codec.read(&g, head)
+	choice := respond.Choose(request, p.content, "", p.clock.Unix)
+	p.out = choice.AppendHead(p.out[:0], p.content, &p.clock, respond.Silent)
+	return choice
+}
+
+func TestNothingIsAllocatedPerRequest(t *testing.T) {
+	p := newPipeline()
+	for _, fields := range []string{
+		"", "Accept-Encoding: gzip, br;q=0.9\r\nUser-Agent: x\r\nCookie: a=b\r\nConnection: keep-alive\r\n",
+		"Range: bytes=1-5\r\nIf-Range: Tue, 14 Nov 2023 22:13:20 GMT\r\n", "Range: bytes=100000-\r\n",
+		"If-None-Match: \"x\", \"y\"\r\nIf-None-Match: " + p.content.ETag + "\r\n",
+		"If-Modified-Since: Tuesday, 14-Nov-23 22:13:20 GMT\r\n",
+	} {
+		head := []byte("GET /a?b HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n")
+		p.answer(t, head)
+		if n := testing.AllocsPerRun(100, func() { p.answer(t, head) }); n != 0 {
+			t.Errorf("%q: %v allocations", fields, n)
+		}
+	}
+}
+
+func TestTheBodyIsTheLoadedBytesAndNoCopy(t *testing.T) {
+	p := newPipeline()
+	body := p.answer(t, []byte("GET / HTTP/1.1\r\nHost: a\r\nRange: bytes=1-5\r\n\r\n")).Body(p.content)
+	if &body[0] != &p.content.Bytes[1] {
+		t.Fatal("a copy")
+	}
+}
+
+func vectorHeads(t testing.TB) (heads [][]byte) {
+	var file struct{ Case []struct{ Head []any } }
+	if _, err := toml.DecodeFile("../../../conformance/vectors/guard.toml", &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range file.Case {
+		var head []byte
+		for _, part := range c.Head {
+			if text, is := part.(string); is {
+				head = append(head, text...)
+			} else if part := part.(map[string]any); part["repeat"] != nil {
+				head = append(head, strings.Repeat(part["repeat"].(string), int(part["times"].(int64)))...)
+			}
+		}
+		heads = append(heads, head)
+	}
+	corpus, err := filepath.Glob("../../../conformance/corpus/guard/*")
+	for _, path := range corpus {
+		var head []byte
+		if head, err = os.ReadFile(path); err != nil {
+			break
+		}
+		heads = append(heads, head)
+	}
+	if err != nil || len(corpus) == 0 {
+		t.Fatal("no corpus", err)
+	}
+	return heads
+}
+
+var emptyHost = regexp.MustCompile(`(?i)\nhost:[ \t]*\r\n`)
+
+// library is what fasthttp reads of a head. It refuses an empty host, which RFC 9110 section 7.2 allows.
+func library(t *testing.T, g *guard.Guard, head []byte) (request respond.Request) {
+	head = head[g.Skip:]
+	if line := g.FirstField - g.Skip; emptyHost.Match(head) {
+		head = slices.Concat(head[:line], []byte("Host: -\r\n"), head[line:])
+	}
+	var header fasthttp.RequestHeader
+	header.DisableSpecialHeader() // else it would judge Trailer, and lay Connection and Cookie aside
+	if err := header.Read(bufio.NewReaderSize(bytes.NewReader(head), 2*guard.MaxHead)); err != nil {
+		t.Errorf("the guard lets through what the library refuses: %v in %q", err, head)
+	}
+	request.Method, request.Target = respond.MethodOf(header.Method()), header.RequestURI()
+	for name, value := range header.All() {
+		if field := respond.FieldOf(name); field < respond.Fields {
+			request.Lines[field] = append(request.Lines[field], value)
+		}
+	}
+	return request
+}
+
+// compare has the library read what the codec reads.
+func (p *pipeline) compare(t *testing.T, b []byte) {
+	var g guard.Guard
+	if g.Scan(b) != guard.Complete {
+		return
+	}
+	ours, theirs := p.codec.read(&g, b[:g.Length]), library(t, &g, b[:g.Length])
+	// Nothing read is no line, or an empty list of them.
+	if fmt.Sprintf("%q", *ours) != fmt.Sprintf("%q", theirs) {
+		t.Errorf("%q, and the library reads %q in %q", *ours, theirs, b[:g.Length])
+	}
+}
+
+func TestTheCodecReadsWhatTheLibraryReads(t *testing.T) {
+	p := newPipeline()
+	for _, head := range vectorHeads(t) {
+		p.compare(t, head)
+	}
+	for _, fields := range []string{
+		"Trailer: Content-Length\r\nContent-Type:\r\nCookie: \"\r\n", "RANGE:bytes=1-2\r\nrange: \t bytes=3-4 \t\r\nRange:\r\n",
+		"If-Match: a\r\nIf-None-Match: b\r\nIf-Modified-Since: c\r\nIf-Unmodified-Since: d\r\nIf-Range: e:f\r\naccept-encoding: g\r\n",
+	} {
+		p.compare(t, []byte("\r\nGET http://a/b?c HTTP/1.1\r\nHost:\r\n"+fields+"\r\n"))
+	}
+}
+
+func FuzzCodec(f *testing.F) {
+	for _, head := range vectorHeads(f) {
+		f.Add(head)
+	}
+	p := newPipeline()
+	f.Fuzz(p.compare)
+}
+
+func BenchmarkRequest(b *testing.B) {
+	p := newPipeline()
+	head := []byte("GET / HTTP/1.1\r\nHost: localhost:5000\r\n\r\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		p.answer(b, head)
+	}
+}

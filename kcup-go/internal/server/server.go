@@ -1,0 +1,139 @@
+// Package server owns sockets: listening, accepting, the life of connections, and the drain.
+// It must not decide what a response says.
+// Its sibling is kcup-rust/src/server/mod.rs.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+)
+
+// Server is a bound listener, and workers that wait to be started.
+type Server struct {
+	shared   *shared
+	acceptor acceptor
+	workers  []*worker
+	running  sync.WaitGroup
+	failed   chan error // with room for each loop's
+	memory   *memory
+	versions versions
+	wanted   int    // --max-connections
+	reserved uint64 // descriptors that are no connections
+	access   *accesslog.Log
+	patience time.Duration
+}
+
+// New binds. It takes c over, which is complete; nothing has been accepted when it returns.
+func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
+	threads := threads(cfg)
+	s := &shared{path: cfg.Path, started: time.Now(), log: log}
+	s.content.Replace(c)
+	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
+	s.limits = limits{
+		idle: ticks(cfg.IdleTimeout) + 1, inHead: ticks(cfg.HeaderTimeout) + 1,
+		writing: glanceTime, lingering: ticks(time.Second),
+	}
+	s.stall = ticks(cfg.WriteTimeout)
+	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: openMemory(), wanted: cfg.MaxConnections, access: access, failed: make(chan error, threads+1)}
+	server.reserved = reservedDescriptors(threads, cfg.Admin.IsValid())
+	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
+	runtime.GOMAXPROCS(threads + 1)
+	var err error
+	if s.room.wake, err = newWake(); err != nil {
+		return nil, fmt.Errorf("cannot start: %w", err)
+	}
+	for range threads {
+		w, err := newWorker(s, access.Lines())
+		if err != nil {
+			return nil, fmt.Errorf("cannot start a worker: %w", err)
+		}
+		server.workers = append(server.workers, w)
+	}
+	server.acceptor.shared, server.acceptor.workers = s, server.workers
+	if server.acceptor.listener, err = newListener(cfg); err != nil {
+		return nil, err
+	}
+	if err = server.acceptor.init(); err != nil {
+		return nil, fmt.Errorf("cannot start: %w", err)
+	}
+	c.Collapse(server.Spare())
+	server.review()
+	return server, nil
+}
+
+// Greeting is the line of K-15.
+func (s *Server) Greeting() string {
+	return fmt.Sprintf("kcup listening on %s\n", s.acceptor.listener.url)
+}
+
+// Content is what is served, for a look at what is no part of its bytes.
+func (s *Server) Content() *content.Content { return s.shared.content.Peek() }
+
+// Draining says whether the drain has begun.
+func (s *Server) Draining() bool { return s.acceptor.draining.Load() }
+
+// Start accepts connections from now on.
+func (s *Server) Start() {
+	for _, w := range s.workers {
+		s.running.Go(func() { s.watch("a worker", w.run) })
+	}
+	s.running.Go(func() { s.watch("the acceptor", s.acceptor.run) })
+}
+
+// watch tells of a loop that failed: half a server is none (K-07).
+func (s *Server) watch(name string, run func() error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.failed <- fmt.Errorf("%s failed: %v", name, fault)
+		}
+	}()
+	if err := run(); err != nil {
+		s.failed <- fmt.Errorf("%s failed: %w", name, err)
+	}
+}
+
+// Wait returns when a signal comes, or a loop has failed.
+func (s *Server) Wait(signals <-chan os.Signal) error {
+	select {
+	case <-signals:
+		return nil
+	case err := <-s.failed:
+		return err
+	}
+}
+
+// Drain stops accepting, and returns when every connection has ended or the time for that is over (K-18, K-19), and the
+// access log is written (K-127). The error is that of a second signal, or of a loop that failed.
+func (s *Server) Drain(signals <-chan os.Signal) error {
+	s.shared.log.Info("draining")
+	s.acceptor.draining.Store(true)
+	wake(s.shared.room.wake)
+	done := make(chan struct{})
+	go func() { s.running.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-signals:
+		return errors.New("stopped by a second signal before the drain was over")
+	case err := <-s.failed:
+		return err
+	case <-time.After(s.patience):
+		s.shared.log.Warnf("the drain took longer than %d seconds: %d connections were cut", s.patience/time.Second, s.acceptor.open())
+		s.acceptor.tellAll(func(m *mailbox) { m.cut = true })
+		select {
+		case <-done:
+		case <-time.After(tick):
+		}
+	}
+	s.access.Finish()
+	return nil
+}

@@ -1,0 +1,151 @@
+// The contents that are held, and the limits that they leave (K-89, K-104, K-105). Sibling: kcup-rust/src/server/versions.rs
+
+package server
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+)
+
+const (
+	// So many versions before the current one are held for responses under way.
+	mostOld = 2
+	// How long a version that nobody reads takes to be let go of, and the longest wait for room that is being made.
+	letGo    = 50 * time.Millisecond
+	makeRoom = time.Second
+)
+
+// versions are the old contents, oldest first, and what a reload that is under way needs.
+type versions struct {
+	sync.Mutex
+	old      []*content.Content
+	needed   int64
+	envelope envelope
+	tended   bool // somebody looks again soon
+}
+
+// Replace takes c over, and puts it in the place of the content for every request from now on (K-100).
+func (s *Server) Replace(c *content.Content) {
+	s.versions.Lock()
+	defer s.versions.Unlock()
+	old := s.shared.content.Replace(c)
+	s.versions.old = append(s.versions.old, old)
+	s.acceptor.tellAll(func(*mailbox) {}) // a worker that sleeps would hold what was there before
+	if !within(letGo, func() bool { return !old.Alive() }) && len(s.oldOnes()) > mostOld {
+		s.recall(s.versions.old[0])
+	}
+	s.versions.needed = 0
+	s.review()
+}
+
+// MakeRoom is asked before a reload reads, with what it needs at its peak beside all that is held, and says whether
+// there is room for that (K-104). Whoever reads old content, and connections over the limits that are left, make some.
+func (s *Server) MakeRoom(needed int64) bool {
+	s.versions.Lock()
+	defer s.versions.Unlock()
+	s.versions.needed = needed
+	for !s.fits() {
+		if len(s.oldOnes()) == 0 {
+			s.versions.needed = 0
+			s.review()
+			return false
+		}
+		s.recall(s.versions.old[0])
+	}
+	return true
+}
+
+// fits takes the limits that are left when what is needed is there, and asks the kernel, too.
+func (s *Server) fits() bool {
+	e := s.envelope()
+	if !e.fits {
+		return false
+	}
+	s.enforce(e)
+	within(makeRoom, func() bool { return s.acceptor.open() <= e.maxConnections })
+	return s.memory.has(s.versions.needed + least(len(s.workers)))
+}
+
+// Spare is how many bytes may be taken for speed alone: of the room that there is, without making any.
+func (s *Server) Spare() int64 { return s.memory.room() / 8 }
+
+// Abandon is the end of a reload that loaded nothing.
+func (s *Server) Abandon() {
+	s.versions.Lock()
+	defer s.versions.Unlock()
+	if s.versions.needed > 0 {
+		s.versions.needed = 0
+		s.review()
+	}
+}
+
+// oldOnes are those that somebody still holds.
+func (s *Server) oldOnes() []*content.Content {
+	s.versions.old = slices.DeleteFunc(s.versions.old, func(c *content.Content) bool { return !c.Alive() })
+	return s.versions.old
+}
+
+// recall resets the connections that still read a version.
+func (s *Server) recall(c *content.Content) {
+	s.acceptor.tellAll(func(m *mailbox) { m.replaced = append(m.replaced, c) })
+	if within(makeRoom, func() bool { return !c.Alive() }) {
+		s.oldOnes()
+	} else {
+		s.versions.old = s.versions.old[1:] // a worker that does not read its mail is not waited for again
+	}
+}
+
+// envelope is that of all content that is held, and of what a reload needs.
+func (s *Server) envelope() envelope {
+	contents := s.shared.content.Peek().Size() + s.versions.needed
+	for _, c := range s.oldOnes() {
+		contents += c.Size()
+	}
+	return newEnvelope(s.wanted, len(s.workers), contents, readSurroundings(s.memory, s.reserved))
+}
+
+// review computes the limits again, and once more in a second for as long as old content is held.
+func (s *Server) review() {
+	s.enforce(s.envelope())
+	if len(s.versions.old) > 0 && !s.versions.tended {
+		s.versions.tended = true
+		time.AfterFunc(time.Second, func() {
+			s.versions.Lock()
+			defer s.versions.Unlock()
+			s.versions.tended = false
+			s.review()
+		})
+	}
+}
+
+// enforce makes an envelope that of the workers and the acceptor.
+func (s *Server) enforce(e envelope) {
+	if e == s.versions.envelope {
+		return
+	}
+	if before := s.versions.envelope.maxConnections; e.maxConnections != before {
+		e.log(s.wanted, before == 0, s.shared.log)
+	}
+	e.tell()
+	s.versions.envelope = e
+	threads := int64(len(s.workers))
+	s.shared.most.Store(int64(e.maxConnections))
+	s.shared.heldMost.Store(e.kept / threads)
+	s.shared.budget.Store(e.sockets / threads)
+	s.shared.cost.Store(e.cost)
+	s.acceptor.tellAll(func(*mailbox) {})
+	wake(s.shared.room.wake)
+}
+
+// within waits until something is so, for at most so long, and says whether it is.
+func within(most time.Duration, is func() bool) bool {
+	for end := time.Now().Add(most); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
+	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
+)
+
+const (
+	readSize   = 16384
+	glanceTime = 2 // ticks
+	lineAge    = 2 // likewise
+	// K-88: so many responses, and so much of one, are a connection's turn.
+	turnAnswers = 16
+	turnBytes   = 1 << 20
+)
+
+// shared is what all workers have in common; nobody changes it but through its atomics.
+type shared struct {
+	content  content.Current
+	path     string
+	limits   limits
+	stall    uint32       // ticks after which a peer that takes nothing is given up
+	heldMost atomic.Int64 // bytes a worker may keep of unfinished heads
+	budget   atomic.Int64 // bytes that the kernel may hold for its connections
+	cost     atomic.Int64 // what of it one takes that only is open
+	most     atomic.Int64 // connections, over all workers
+	started  time.Time
+	log      *logrus.Logger
+	room     room
+}
+
+// limits are the ticks after which phases end.
+type limits [phaseCount]uint32
+
+// worker is one event loop. Everything in it but the mailbox and the counts belongs to its goroutine alone.
+type worker struct {
+	*shared
+	phases
+	codec      codec
+	clock      respond.Clock
+	spare      spare
+	limits     limits // those of all, until the drain
+	now        uint32 // ticks since the start
+	epoll      int
+	wakeFD     int
+	in         []byte
+	out        []byte
+	iov        [2]unix.Iovec
+	serving    *content.Content // which it holds
+	events     [256]unix.EpollEvent
+	again      []int32 // slots that get another turn although nothing new has happened
+	turning    []int32
+	held       int
+	account    account
+	owing      []int32 // slots, while the account is settled
+	cursor     int     // where settling goes on
+	draining   bool
+	drainBegan uint32
+	silence    uint32 // until this tick nothing more is logged
+	last       bool   // no more connections will come
+	cut        bool   // the drain has taken too long
+	closed     bool   // a connection, in this turn
+	asked      bool   // to make room, in this turn
+
+	evictions uint32 // that are over
+	counters  Counters
+	lines     *accesslog.Lines
+	peers     []netip.Addr // of the slots; with an access log
+
+	mailbox mailbox
+	status  status
+	ledger  ledger
+}
+
+func newWorker(s *shared, lines *accesslog.Lines) (*worker, error) {
+	w := &worker{shared: s, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
+	w.limits = s.limits
+	for r := range w.status.first {
+		w.status.first[r].Store(nobody)
+	}
+	var err error
+	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, err
+	}
+	if w.wakeFD, err = newWake(); err != nil {
+		return nil, err
+	}
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: none}
+	return w, unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, w.wakeFD, &event)
+}
+
+// run ends when the worker drains and its last connection is gone.
+func (w *worker) run() error {
+	for !w.cut && (!w.last || w.open > 0) {
+		n := ready(w.epoll, w.events[:])
+		if n == 0 && len(w.again) == 0 {
+			var err error
+			if n, err = await(w.epoll, w.events[:], w.timeout()); err != nil {
+				return err
+			}
+		}
+		w.readClocks()
+		w.turn()
+		mail := false
+		for i := range w.events[:n] {
+			if event := &w.events[i]; event.Fd == none {
+				mail = true
+			} else {
+				w.handle(event)
+				w.settle()
+			}
+		}
+		if mail {
+			w.readMail()
+		}
+		w.expire()
+		if since, is := w.lines.Oldest(); is && w.now-since >= lineAge {
+			w.lines.HandOver()
+		}
+		w.status.publish(w)
+		w.ledger.publish(&w.counters, &w.phases)
+	}
+	w.lines.End()
+	unix.Close(w.epoll)
+	return nil
+}
+
+func (w *worker) handle(event *unix.EpollEvent) {
+	c := &w.slots[event.Fd]
+	if c.generation != uint32(event.Pad) || c.phase == vacant {
+		return // for an earlier user of the slot
+	}
+	const gone = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	if event.Events&gone != 0 {
+		c.hangup = true
+	}
+	if c.queued {
+		c.full = true // it is its turn soon
+		return
+	}
+	switch {
+	case c.phase == writing && event.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0:
+		w.resume(event.Fd)
+	case c.phase != writing && event.Events&(unix.EPOLLIN|gone) != 0:
+		w.input(event.Fd)
+	}
+}
+
+// turn lets each connection that had its turn and may have more to do have another one.
+func (w *worker) turn() {
+	w.again, w.turning = w.turning[:0], w.again
+	for _, slot := range w.turning {
+		if c := &w.slots[slot]; c.queued {
+			if c.queued = false; c.phase == writing {
+				w.resume(slot)
+			} else {
+				w.input(slot)
+			}
+			w.settle()
+		}
+	}
+}
+
+// current is the content for the next response.
+func (w *worker) current() *content.Content {
+	if w.content.Peek() != w.serving {
+		w.renew()
+	}
+	return w.serving
+}
+
+func (w *worker) renew() {
+	if w.serving != nil {
+		w.serving.Release()
+	}
+	w.serving = w.content.Get()
+}
+
+func (w *worker) enter(slot int32, to phase) { w.phases.enter(slot, to, w.now) }

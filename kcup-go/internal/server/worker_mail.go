@@ -1,0 +1,113 @@
+// What the acceptor tells a worker, and what comes of it; a part of worker.go.
+
+package server
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+)
+
+// grace is for the first request of a connection during the drain (K-18).
+const grace = time.Second
+
+// mailbox holds what a worker has been told and has not read yet.
+type mailbox struct {
+	sync.Mutex
+	sockets  []int32
+	replaced []*content.Content // whose readers are reset
+	evict    bool
+	anybody  bool // if none is silent
+	drain    bool // the drain has begun
+	last     bool // no more sockets will come
+	cut      bool // the drain is over, whatever is open
+}
+
+func (w *worker) tell(what func(*mailbox)) {
+	w.mailbox.Lock()
+	what(&w.mailbox)
+	w.mailbox.Unlock()
+	wake(w.wakeFD)
+}
+
+func (w *worker) readMail() {
+	clearWake(w.wakeFD)
+	w.current()
+	w.mailbox.Lock()
+	sockets, evict, anybody, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.anybody, w.mailbox.drain
+	replaced := w.mailbox.replaced
+	w.mailbox.sockets, w.mailbox.replaced, w.mailbox.evict = w.mailbox.sockets[:0], nil, false
+	w.last, w.cut = w.mailbox.last, w.mailbox.cut
+	w.mailbox.Unlock()
+	if drain && !w.draining {
+		w.drain()
+	}
+	for _, fd := range sockets {
+		w.adopt(fd)
+	}
+	for _, c := range replaced {
+		w.recall(c)
+	}
+	if evict {
+		w.evict(anybody)
+	}
+	// The limits may be others now.
+	w.shed(none)
+	w.account.budget = w.budget.Load()
+	w.settle()
+}
+
+// recall resets the connections that still read a version of the content (K-105).
+func (w *worker) recall(c *content.Content) {
+	for slot := range w.slots {
+		if out := w.slots[slot].out; out != nil && out.of == c {
+			w.close(int32(slot), replaced)
+		}
+	}
+}
+
+// drain ends the silent connections (K-18). One that has never been heard of has a moment: its first request may be on
+// its way.
+func (w *worker) drain() {
+	w.draining, w.drainBegan = true, w.now
+	w.limits[idle] = ticks(grace)
+	for range w.queue[idle].count {
+		slot := w.queue[idle].first
+		if !w.slots[slot].spoken {
+			w.enter(slot, idle)
+		}
+		w.input(slot)
+	}
+}
+
+func (w *worker) adopt(fd int32) {
+	slot := w.add(fd, w.now)
+	w.counters.Accepted++
+	event := unix.EpollEvent{Fd: slot, Pad: int32(w.slots[slot].generation)}
+	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
+	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
+		if w.now >= w.silence {
+			w.silence = w.now + ticks(time.Second)
+			w.log.Warnf("cannot watch a connection: %v", err)
+		}
+		w.close(slot, shed)
+	} else if w.lines != nil && !w.meet(slot) {
+		w.close(slot, peerGone)
+	} else if w.draining {
+		w.input(slot)
+	}
+}
+
+// meet asks who the peer of a new connection is. It is gone when that is not known any more.
+func (w *worker) meet(slot int32) (is bool) {
+	for int(slot) >= len(w.peers) {
+		w.peers = append(w.peers, netip.Addr{})
+	}
+	w.peers[slot], is = peerOf(w.slots[slot].fd)
+	return is
+}
