@@ -9,7 +9,7 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// keys are those of RFC 8461; any other is an extension, which receivers ignore.
+// keys are those of RFC 8461; any other is an extension, which sending mail servers ignore.
 var keys = [...]string{"version", "mode", "max_age", "mx"}
 
 // blanks are RFC 5234 appendix B.1: WSP.

@@ -10,7 +10,7 @@ import (
 // What is wrong with a policy: the rules of SPEC section 9, line by line and then as a whole.
 
 const (
-	// MaxSize is in served bytes. RFC 8461 section 3.3: receivers may stop reading behind 64 KiB.
+	// MaxSize is in served bytes. RFC 8461 section 3.3: sending mail servers may stop reading after 64 KiB.
 	MaxSize = 65536
 	// Behind this one receiver does.
 	large = 10240

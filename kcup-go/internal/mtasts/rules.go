@@ -7,7 +7,7 @@ type row struct {
 	slug     string // the rule's name for programs
 	severity Severity
 	section  string   // of RFC 8461
-	breaks   []string // the receivers known to reject such a policy, or to lose a part of it
+	breaks   []string // the sending mail servers known to reject such a policy, or to lose a part of it
 	message  string
 }
 
@@ -96,13 +96,13 @@ var table = [ruleCount]row{
 	spaceBeforeColon: {"space-before-colon", Error, "3.2", nil,
 		"white space before the colon"},
 	nearMiss: {"near-miss", Error, "3.2", nil,
-		`a key that receivers ignore, where "mx" is probably meant`},
+		`a key that sending mail servers ignore: "mx" is probably meant`},
 	badKey: {"bad-key", Error, "3.2", nil,
 		`a key is a letter or digit, then at most 31 letters, digits, "_", "-" and "."`},
 	modeDuplicate: {"mode-duplicate", Error, "3.2", []string{kumoMTA},
-		"a key that stood before: receivers differ on which counts"},
+		"a repeated key: sending mail servers disagree on which value counts"},
 	duplicate: {"duplicate", Error, "3.2", nil,
-		"a key that stood before: receivers differ on which counts"},
+		"a repeated key: sending mail servers disagree on which value counts"},
 	noValue: {"no-value", Error, "3.2", nil,
 		"a key without a value"},
 	unknownKey: {"unknown-key", Warning, "3.2", nil,
@@ -136,7 +136,7 @@ var table = [ruleCount]row{
 	mxOneLabel: {"mx-one-label", Warning, "4.1", nil,
 		`"mx" is a single label, which no public certificate names`},
 	noneWithoutMX: {"none-without-mx", Warning, "8.3", []string{chasquid, stalwart},
-		`"mode" is none without an "mx": legal, but not everywhere`},
+		`"mode" is none without an "mx": legal, but some sending mail servers reject it`},
 	versionMissing: {"version-missing", Error, "3.2", nil,
 		`there is no "version"`},
 	modeMissing: {"mode-missing", Error, "3.2", nil,

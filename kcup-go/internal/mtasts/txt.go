@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// Record is the TXT record that tells receivers of a policy (RFC 8461 section 3.1): `v=STSv1; id=…;`, with the same
-// id for a policy whatever its line ends, and another when anything else changes.
+// Record is the TXT record that tells sending mail servers of a policy (RFC 8461 section 3.1): `v=STSv1; id=…;`, with the
+// same id for a policy whatever its line ends, and another when anything else changes.
 func Record(policy []byte) string {
 	digest := sha256.Sum256(Served(policy))
 	// 32 characters are the most that an id may have.

@@ -2,7 +2,7 @@
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The keys of RFC 8461; any other is an extension, which receivers ignore.
+/// The keys of RFC 8461; any other is an extension, which sending mail servers ignore.
 pub const KEYS: [&str; 4] = ["version", "mode", "max_age", "mx"];
 
 /// A line without its end.

@@ -8,7 +8,7 @@ use super::line::{self, is_blank, Line, Pair};
 use super::new::{Mode, MAX_MAX_AGE};
 use super::rules::Rule;
 
-/// RFC 8461 section 3.3: receivers may stop reading behind 64 KiB.
+/// RFC 8461 section 3.3: sending mail servers may stop reading after 64 KiB.
 pub const MAX_SIZE: usize = 65_536;
 /// Behind this one receiver does.
 const LARGE: usize = 10_240;

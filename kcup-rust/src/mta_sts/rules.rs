@@ -9,7 +9,7 @@ pub struct Row {
     pub severity: Severity,
     /// Of RFC 8461.
     pub section: &'static str,
-    /// The receivers known to reject such a policy, or to lose a part of it.
+    /// The sending mail servers known to reject such a policy, or to lose a part of it.
     pub breaks: &'static [&'static str],
     pub message: &'static str,
 }
@@ -86,13 +86,13 @@ rules! {
     SpaceBeforeColon "space-before-colon" Error "3.2" []
         "white space before the colon";
     NearMiss "near-miss" Error "3.2" []
-        "a key that receivers ignore, where \"mx\" is probably meant";
+        "a key that sending mail servers ignore: \"mx\" is probably meant";
     BadKey "bad-key" Error "3.2" []
         "a key is a letter or digit, then at most 31 letters, digits, \"_\", \"-\" and \".\"";
     ModeDuplicate "mode-duplicate" Error "3.2" [KUMOMTA]
-        "a key that stood before: receivers differ on which counts";
+        "a repeated key: sending mail servers disagree on which value counts";
     Duplicate "duplicate" Error "3.2" []
-        "a key that stood before: receivers differ on which counts";
+        "a repeated key: sending mail servers disagree on which value counts";
     NoValue "no-value" Error "3.2" []
         "a key without a value";
     UnknownKey "unknown-key" Warning "3.2" []
@@ -126,7 +126,7 @@ rules! {
     MxOneLabel "mx-one-label" Warning "4.1" []
         "\"mx\" is a single label, which no public certificate names";
     NoneWithoutMx "none-without-mx" Warning "8.3" [CHASQUID, STALWART]
-        "\"mode\" is none without an \"mx\": legal, but not everywhere";
+        "\"mode\" is none without an \"mx\": legal, but some sending mail servers reject it";
     VersionMissing "version-missing" Error "3.2" []
         "there is no \"version\"";
     ModeMissing "mode-missing" Error "3.2" []

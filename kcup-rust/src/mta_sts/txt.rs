@@ -1,4 +1,4 @@
-//! The TXT record that tells receivers of a policy (RFC 8461 section 3.1, SPEC K-97).
+//! The TXT record that tells sending mail servers of a policy (RFC 8461 section 3.1, SPEC K-97).
 
 use sha2::{Digest, Sha256};
 
