@@ -1,6 +1,5 @@
 // Package content owns what is served: the bytes, their type, tags and variants, immutable and complete when built.
-// It must not know HTTP requests.
-// Its sibling is kcup-rust/src/content/mod.rs.
+// It must not know HTTP requests, or what a response looks like.
 package content
 
 import (
@@ -28,46 +27,30 @@ var codingNames = [Codings]string{"br", "gzip", "identity"}
 // String is the coding's name in fields.
 func (c Coding) String() string { return codingNames[c] }
 
-// Digest is the SHA-256 of some bytes.
-type Digest [sha256.Size]byte
-
-// Release is for what may be read as a Source is: nothing is held.
-func (Digest) Release() {}
-
 // Content is what is served. Nobody writes to it once it is built.
 type Content struct {
 	*Shared              // where the identity bytes lie; nil where that is the heap
 	variants     *Shared // where those of the others lie
 	holders      atomic.Int64
 	Bytes        []byte // identity
+	MediaType    string
 	ETag         string // of the identity bytes, strong
 	LastModified int64  // Unix seconds
-	Loaded       int64  // likewise, when it was
-	Read         Digest // of the bytes that it was made of
-	Once         bool   // it was not read from a regular file, and cannot be read again
+	Loaded       int64  // Unix seconds
+	SourceDigest Digest // of the bytes that it was made of
+	OneShot      bool   // it was not read from a regular file, and cannot be read again
 	Plain        bool   // it has no variants for want of memory
 	Variants     [Codings]Variant
-
-	// The parts of a 206 before, between and after its numbers, and of a 416 likewise.
-	Partial     Block
-	PartialHead string
-	Unsatisfied string
 }
 
 // Variant is one encoding of the content; without a Body it does not exist.
 type Variant struct {
-	Body        []byte
-	ETag        string
-	OK          Block // the head of a 200
-	NotModified Block // the head of a 304
+	Body []byte
+	ETag string
 }
 
-// Block is a rendered piece of a response head. Everything that does not change from one answer to the
-// next is in it, so that per request only the date and the connection field are left to write.
-type Block struct {
-	Bytes        []byte
-	LastModified int // where its value stands, for a clock that was set back (K-42)
-}
+// HasVariants says whether there are encodings besides the identity.
+func (c *Content) HasVariants() bool { return c.Variants[Gzip].Body != nil }
 
 // Offset is where part begins in one of the files, if it is a slice of their bytes.
 func (c *Content) Offset(part []byte) (fd int, at int64, ok bool) {
@@ -88,20 +71,58 @@ func (c *Content) Size() (size int64) {
 	return size
 }
 
+// Acquire adds a holder to content that somebody holds.
+func (c *Content) Acquire() {
+	if !c.TryAcquire() {
+		panic("content that nobody holds any more is acquired")
+	}
+}
+
+// TryAcquire adds a holder, unless nobody holds the content any more.
+func (c *Content) TryAcquire() bool {
+	for n := c.holders.Load(); n > 0; n = c.holders.Load() {
+		if c.holders.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// Release is called once by each holder. The bytes lie where the collector does not see them: after the last one they are
+// gone.
+func (c *Content) Release() {
+	switch left := c.holders.Add(-1); {
+	case left < 0:
+		panic("content is released more often than it was acquired")
+	case left == 0:
+		c.Shared.release()
+		c.variants.release()
+	}
+}
+
+// Alive says whether anybody holds it.
+func (c *Content) Alive() bool { return c.holders.Load() > 0 }
+
+// Digest is the SHA-256 of some bytes.
+type Digest [sha256.Size]byte
+
+// Release is for what may be read as a Source is: nothing is held.
+func (Digest) Release() {}
+
 // Source is what Build needs to know of bytes that were read.
 type Source struct {
 	Bytes    []byte
 	Shared   *Shared   // where they lie; nil where that is the heap
 	Name     string    // of the file; empty for standard input
-	Modified time.Time // of a regular file; else zero
-	Once     bool      // as in Content
+	Modified time.Time // of a regular file; otherwise zero
+	OneShot  bool      // as in Content
 	Plain    bool      // there is no room to make variants
 }
 
 // Digest is that of the bytes as they were read.
 func (s Source) Digest() Digest { return sha256.Sum256(s.Bytes) }
 
-// Release gives back what no content was made of.
+// Release gives back a source that no content was made of.
 func (s Source) Release() { s.Shared.release() }
 
 // Build makes the content of a source. The caller holds it.
@@ -109,19 +130,20 @@ func Build(source Source, cfg *config.Config, now time.Time) *Content {
 	sum := source.Digest()
 	digits := hex.EncodeToString(sum[:16])
 	kind, textual := mediaType(source.Name, cfg.ContentType, source.Bytes)
-
 	modified := source.Modified
 	if modified.IsZero() || modified.After(now) {
 		modified = now
 	}
-	c := &Content{Shared: source.Shared, Bytes: source.Bytes, ETag: `"` + digits + `"`, LastModified: modified.Unix(), Loaded: now.Unix(), Read: sum, Once: source.Once}
+	c := &Content{
+		Shared: source.Shared, Bytes: source.Bytes, MediaType: kind, ETag: `"` + digits + `"`,
+		LastModified: modified.Unix(), Loaded: now.Unix(), SourceDigest: sum, OneShot: source.OneShot,
+	}
 	c.holders.Store(1)
-	c.Variants[Identity] = Variant{Body: source.Bytes, ETag: c.ETag}
-	if textual && mayHaveVariants(int64(len(source.Bytes)), cfg) {
+	c.Variants[Identity] = Variant{c.Bytes, c.ETag}
+	if textual && mayHaveVariants(int64(len(c.Bytes)), cfg) {
 		if c.Plain = source.Plain || !c.compress(); !c.Plain {
 			c.Variants[Brotli].ETag, c.Variants[Gzip].ETag = `W/"`+digits+`-br"`, `W/"`+digits+`-gzip"`
 		}
 	}
-	c.render(kind, cfg.Fields)
 	return c
 }

@@ -36,15 +36,6 @@ func TestTheTableOfMediaTypesIsTheShared(t *testing.T) {
 	}
 }
 
-func TestDatesAreThoseOfTheStandardLibrary(t *testing.T) {
-	for unix := int64(-3e9); unix < 2.5e11; unix += 86400*37 + 12345 {
-		want := time.Unix(unix, 0).UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")
-		if got := string(AppendDate(nil, unix)); got != want {
-			t.Fatalf("%s, want %s", got, want)
-		}
-	}
-}
-
 func always(int64) bool { return true }
 
 func TestContentThatCannotBeReadSaysWhy(t *testing.T) {
@@ -123,7 +114,7 @@ func TestAReloadNeedsRoomAndARegularFile(t *testing.T) {
 		{file: small, room: 1 << 30, once: true, want: "it can be read only once"},
 	} {
 		cfg := &config.Config{File: c.file, MaxContent: 1 << 30, Compression: c.compress}
-		source, err := Again(cfg, &Content{Once: c.once}, func(bytes int64) bool { return bytes <= c.room })
+		source, err := Again(cfg, &Content{OneShot: c.once}, func(bytes int64) bool { return bytes <= c.room })
 		if c.want == "" {
 			digest, err2 := Look(cfg, &Content{})
 			if err != nil || err2 != nil || digest != source.Digest() || source.Plain != c.plain {
@@ -170,21 +161,5 @@ func TestVariantsAreMadeQuicklyAndOnlyWhereTheyAreDue(t *testing.T) {
 			t.Errorf("%d bytes of %s: %v", c.size, c.name, got)
 		}
 		built.Release()
-	}
-}
-
-func TestVaryIsJoinedUnchanged(t *testing.T) {
-	cfg := &config.Config{Fields: []config.Field{{Name: "vary", Value: "Origin,"}, {Name: "vary"}, {Name: "vary", Value: "x"}}}
-	c := Build(Source{Bytes: []byte("x"), Name: "a.css"}, cfg, time.Unix(0, 0))
-	if text := string(c.Variants[Identity].OK.Bytes); !strings.HasSuffix(text, "accept-ranges: bytes\r\nvary: Origin,, x\r\n") {
-		t.Error(text)
-	}
-}
-
-func TestVaryIsOneFieldInItsPlace(t *testing.T) {
-	cfg := &config.Config{Compression: true, Fields: []config.Field{{Name: "x", Value: "1"}, {Name: "vary", Value: "Origin"}}}
-	c := Build(Source{Bytes: make([]byte, 2000), Name: "a.css"}, cfg, time.Unix(0, 0))
-	if text := string(c.Variants[Identity].OK.Bytes); !strings.HasSuffix(text, "accept-ranges: bytes\r\nvary: accept-encoding, Origin\r\nx: 1\r\n") {
-		t.Error(text)
 	}
 }

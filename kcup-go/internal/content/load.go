@@ -64,14 +64,14 @@ func Make(source Source, cfg *config.Config, log *logrus.Logger) (*Content, erro
 		return c, nil
 	}
 	defer source.Release()
-	read := source.Digest()
+	digest := source.Digest()
 	served, err := publish(source.Bytes, cfg, log)
 	if err != nil {
 		return nil, err
 	}
 	source.Bytes, source.Shared = served, nil
 	c := Build(source, cfg, time.Now())
-	c.Read = read
+	c.SourceDigest = digest
 	return c, nil
 }
 
@@ -91,7 +91,7 @@ func Look(cfg *config.Config, was *Content) (Digest, error) {
 
 // reread reads a regular file, and neither one that was none at the start nor standard input.
 func reread[T interface{ Release() }](cfg *config.Config, was *Content, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
-	if was.Once {
+	if was.OneShot {
 		return got, unreadable(cfg, errOnce)
 	}
 	if got, err = stable(cfg.File, read); err != nil {
@@ -158,7 +158,7 @@ func within(cfg *config.Config, read func() (Source, error)) (Source, error) {
 	done := make(chan result, 1)
 	go func() {
 		source, err := read()
-		source.Name, source.Once = cfg.File, true
+		source.Name, source.OneShot = cfg.File, true
 		done <- result{source, err}
 	}()
 	select {

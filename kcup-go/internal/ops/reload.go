@@ -98,7 +98,7 @@ func (r *Reload) pause(v verdict) time.Duration {
 	return r.cfg.ReloadInterval
 }
 
-func (r *Reload) loaded() sight { return sight{digest: r.server.Content().Read} }
+func (r *Reload) loaded() sight { return sight{digest: r.server.Content().SourceDigest} }
 
 func (r *Reload) read() (content.Source, error) {
 	return content.Again(r.cfg, r.server.Content(), r.server.MakeRoom)

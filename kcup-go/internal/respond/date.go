@@ -1,9 +1,15 @@
 package respond
 
 import (
+	"net/http"
 	"slices"
 	"time"
 )
+
+// AppendDate appends Unix seconds in the preferred form of RFC 9110 section 5.6.7.
+func AppendDate(b []byte, unix int64) []byte {
+	return time.Unix(unix, 0).UTC().AppendFormat(b, http.TimeFormat)
+}
 
 var (
 	days     = [...]string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
@@ -66,7 +72,7 @@ func ParseDate(value []byte, now int64) (int64, bool) {
 	if day < 1 || day > daysIn(year, month) {
 		return 0, false
 	}
-	return unix(year, month, day, clock), true
+	return unixOf(year, month, day, clock), true
 }
 
 func commaAt(b []byte) int {
@@ -91,7 +97,7 @@ func fullYear(year, month, day, clock int, now int64) int {
 	return year
 }
 
-func unix(year, month, day, clock int) int64 {
+func unixOf(year, month, day, clock int) int64 {
 	return time.Date(year, time.Month(month), day, 0, 0, clock, 0, time.UTC).Unix()
 }
 

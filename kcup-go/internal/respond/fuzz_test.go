@@ -86,7 +86,7 @@ func FuzzDate(f *testing.F) {
 			if !valid || unix > lastSecond {
 				continue
 			}
-			text := content.AppendDate(nil, unix)
+			text := AppendDate(nil, unix)
 			if again, valid := ParseDate(text, 0); !valid || again != unix {
 				t.Fatalf("%q is %d, but %q is %d", value, unix, text, again)
 			}

@@ -113,19 +113,6 @@ func Choose(r *Request, c *content.Content, path string, now int64) Choice {
 	return choice
 }
 
-// Body is what follows the head: a part of the loaded bytes, never a copy.
-func (choice Choice) Body(c *content.Content) []byte {
-	switch choice.Status {
-	case 200:
-		return c.Variants[choice.Coding].Body
-	case 206:
-		return c.Bytes[choice.First : choice.Last+1]
-	case 304:
-		return nil
-	}
-	return failures[choice.Status].body
-}
-
 // pathOf is the target without scheme, authority and query; the guard has checked its form.
 func pathOf(target []byte) []byte {
 	if target[0] != '/' && target[0] != '*' {

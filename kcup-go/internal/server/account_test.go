@@ -50,7 +50,7 @@ func TestSettlingEndsWhoHasStoodStillLongest(t *testing.T) {
 	w.out = make([]byte, 1<<22)
 	for _, slot := range slots {
 		w.now++
-		w.send(slot, w.current(), nil, stays)
+		w.send(slot, w.responses(), nil, stays)
 	}
 	w.account.budget = 1 << 20
 	w.settle()

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
-	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
@@ -18,8 +17,8 @@ const sendfileFrom = 32 << 10
 type outgoing struct {
 	head []byte
 	body []byte
-	of   *content.Content // which it holds
-	end  reason           // after it, or that the connection stays
+	of   *respond.Responses // which it holds
+	end  reason             // after it, or that the connection stays
 	progress
 }
 
@@ -72,7 +71,7 @@ func (s *spare) giveKept(k *kept) {
 
 // answer renders the answer to one request into the worker's buffer and sends it.
 func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (sent bool) {
-	c := w.current()
+	r := w.responses()
 	persists := g.Persists() && !g.Body
 	if w.draining && persists {
 		// What was sent before the drain is answered (K-18): only the last answer ends the connection. After a while
@@ -80,7 +79,7 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(w.slots[slot].fd) > 0)
 	}
 	request := w.codec.read(g, head)
-	choice := respond.Choose(request, c, w.path, w.clock.Unix)
+	choice := respond.Choose(request, r.Content, w.path, w.clock.Unix)
 	connection, end := respond.Silent, stays
 	switch {
 	case !persists:
@@ -88,21 +87,21 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 	case g.HTTP10:
 		connection = respond.KeepAlive
 	}
-	w.out = choice.AppendHead(w.out[:0], c, &w.clock, connection)
-	body := choice.Body(c)
+	w.out = r.AppendHead(w.out[:0], choice, &w.clock, connection)
+	body := r.Body(choice)
 	if request.Method == respond.Head {
 		body = nil
 	}
 	w.record(slot, request.Method, head[g.Skip:g.FirstField-2], choice.Status, len(body))
-	return w.send(slot, c, body, end)
+	return w.send(slot, r, body, end)
 }
 
 func (w *worker) refuse(slot int32, status uint16) (sent bool) {
-	c, choice := w.current(), respond.Choice{Status: status}
-	body := choice.Body(c)
-	w.out = choice.AppendHead(w.out[:0], c, &w.clock, respond.Close)
+	r, choice := w.responses(), respond.Choice{Status: status}
+	body := r.Body(choice)
+	w.out = r.AppendHead(w.out[:0], choice, &w.clock, respond.Close)
 	w.record(slot, respond.Other, nil, status, len(body))
-	return w.send(slot, c, body, refused)
+	return w.send(slot, r, body, refused)
 }
 
 // record tells of an answer that begins. line is the request line, nil of a refused head.
@@ -115,8 +114,8 @@ func (w *worker) record(slot int32, method respond.Method, line []byte, status u
 }
 
 // send writes w.out and body. It says whether the connection is ready for the next request.
-func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (sent bool) {
-	n, isTurn, err := w.write(slot, c, w.out, body)
+func (w *worker) send(slot int32, r *respond.Responses, body []byte, end reason) (sent bool) {
+	n, isTurn, err := w.write(slot, r, w.out, body)
 	switch {
 	case err != 0:
 		w.close(slot, peerGone)
@@ -126,8 +125,8 @@ func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (
 		if n < len(w.out) {
 			out.head, n = append(out.head[:0], w.out[n:]...), len(w.out)
 		}
-		c.Acquire()
-		out.body, out.of = body[n-len(w.out):], c
+		r.Acquire()
+		out.body, out.of = body[n-len(w.out):], r
 		w.slots[slot].out = out
 		w.account.block(&w.slots[slot])
 		w.enter(slot, writing)
@@ -144,7 +143,7 @@ func (w *worker) send(slot int32, c *content.Content, body []byte, end reason) (
 
 // write counts and charges what the kernel took of a head and a body, which is a slice of the content's bytes, or a
 // constant. It says whether that was a whole turn's worth (K-88): then no event will tell that there is room for more.
-func (w *worker) write(slot int32, of *content.Content, head, body []byte) (n int, isTurn bool, err syscall.Errno) {
+func (w *worker) write(slot int32, of *respond.Responses, head, body []byte) (n int, isTurn bool, err syscall.Errno) {
 	c := &w.slots[slot]
 	if len(head)+len(body) > int(c.buffer) {
 		w.grant(c)

@@ -15,7 +15,7 @@ import (
 // acquainted is a worker with one connection, whose other end is returned.
 func acquainted(t *testing.T, access *accesslog.Log) (w *worker, slot int32, other int) {
 	s := &shared{}
-	s.content.Replace(newPipeline().content)
+	s.current.replace(newPipeline().responses)
 	w = &worker{shared: s, phases: newPhases(), lines: access.Lines(), peers: []netip.Addr{{}}, in: make([]byte, guard.MaxHead+2+readSize)}
 	w.clock.Set(1767225600)
 	slot, other = another(t, w)
@@ -96,7 +96,7 @@ func TestReasonsOfTheEnd(t *testing.T) {
 		idleTimeout: func(w *worker, slot int32, other int) { later(w) },
 		writeTimeout: func(w *worker, slot int32, other int) {
 			w.out = make([]byte, 1<<22)
-			w.send(slot, w.current(), nil, stays)
+			w.send(slot, w.responses(), nil, stays)
 			for range 20 {
 				w.now += 5
 				w.expire()

@@ -23,17 +23,17 @@ import (
 
 // pipeline is the whole request path without its socket: guard, codec, choice, head.
 type pipeline struct {
-	codec   codec
-	clock   respond.Clock
-	content *content.Content
-	out     []byte
+	codec     codec
+	clock     respond.Clock
+	responses *respond.Responses
+	out       []byte
 }
 
 func newPipeline() *pipeline {
 	p := &pipeline{}
 	p.clock.Set(1767225600)
 	source := content.Source{Bytes: []byte(strings.Repeat("kcup ", 400)), Name: "a.txt", Modified: time.Unix(1700000000, 0)}
-	p.content = content.Build(source, &config.Config{Compression: true}, time.Unix(1767225600, 0))
+	p.responses = respond.Render(content.Build(source, &config.Config{Compression: true}, time.Unix(1767225600, 0)), nil)
 	return p
 }
 
@@ -43,8 +43,8 @@ func (p *pipeline) answer(t testing.TB, head []byte) respond.Choice {
 		t.Fatal("not complete")
 	}
 	request := p.codec.read(&g, head)
-	choice := respond.Choose(request, p.content, "", p.clock.Unix)
-	p.out = choice.AppendHead(p.out[:0], p.content, &p.clock, respond.Silent)
+	choice := respond.Choose(request, p.responses.Content, "", p.clock.Unix)
+	p.out = p.responses.AppendHead(p.out[:0], choice, &p.clock, respond.Silent)
 	return choice
 }
 
@@ -53,7 +53,7 @@ func TestNothingIsAllocatedPerRequest(t *testing.T) {
 	for _, fields := range []string{
 		"", "Accept-Encoding: gzip, br;q=0.9\r\nUser-Agent: x\r\nCookie: a=b\r\nConnection: keep-alive\r\n",
 		"Range: bytes=1-5\r\nIf-Range: Tue, 14 Nov 2023 22:13:20 GMT\r\n", "Range: bytes=100000-\r\n",
-		"If-None-Match: \"x\", \"y\"\r\nIf-None-Match: " + p.content.ETag + "\r\n",
+		"If-None-Match: \"x\", \"y\"\r\nIf-None-Match: " + p.responses.ETag + "\r\n",
 		"If-Modified-Since: Tuesday, 14-Nov-23 22:13:20 GMT\r\n",
 	} {
 		head := []byte("GET /a?b HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n")
@@ -66,8 +66,8 @@ func TestNothingIsAllocatedPerRequest(t *testing.T) {
 
 func TestTheBodyIsTheLoadedBytesAndNoCopy(t *testing.T) {
 	p := newPipeline()
-	body := p.answer(t, []byte("GET / HTTP/1.1\r\nHost: a\r\nRange: bytes=1-5\r\n\r\n")).Body(p.content)
-	if &body[0] != &p.content.Bytes[1] {
+	body := p.responses.Body(p.answer(t, []byte("GET / HTTP/1.1\r\nHost: a\r\nRange: bytes=1-5\r\n\r\n")))
+	if &body[0] != &p.responses.Bytes[1] {
 		t.Fatal("a copy")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 )
 
 // Server is a bound listener, and workers that wait to be started.
@@ -27,8 +28,9 @@ type Server struct {
 	failed   chan error // with room for each loop's
 	memory   *memory
 	versions versions
-	wanted   int    // --max-connections
-	reserved uint64 // descriptors that are no connections
+	wanted   int            // --max-connections
+	fields   []config.Field // --header
+	reserved uint64         // descriptors that are no connections
 	access   *accesslog.Log
 	patience time.Duration
 }
@@ -37,14 +39,14 @@ type Server struct {
 func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
 	threads := threads(cfg)
 	s := &shared{path: cfg.Path, started: time.Now(), log: log}
-	s.content.Replace(c)
+	s.current.replace(respond.Render(c, cfg.Fields))
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
 	s.limits = limits{
 		idle: ticks(cfg.IdleTimeout) + 1, inHead: ticks(cfg.HeaderTimeout) + 1,
 		writing: glanceTime, lingering: ticks(time.Second),
 	}
 	s.stall = ticks(cfg.WriteTimeout)
-	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: openMemory(), wanted: cfg.MaxConnections, access: access, failed: make(chan error, threads+1)}
+	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: openMemory(), wanted: cfg.MaxConnections, fields: cfg.Fields, access: access, failed: make(chan error, threads+1)}
 	server.reserved = reservedDescriptors(threads, cfg.Admin.IsValid())
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
@@ -77,7 +79,7 @@ func (s *Server) Greeting() string {
 }
 
 // Content is what is served, for a look at what is no part of its bytes.
-func (s *Server) Content() *content.Content { return s.shared.content.Peek() }
+func (s *Server) Content() *content.Content { return s.shared.current.peek().Content }
 
 // Draining says whether the drain has begun.
 func (s *Server) Draining() bool { return s.acceptor.draining.Load() }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // versions are the old contents, oldest first, and what a reload that is under way needs.
 type versions struct {
 	sync.Mutex
-	old      []*content.Content
+	old      []*respond.Responses
 	needed   int64
 	envelope envelope
 	tended   bool // somebody looks again soon
@@ -31,7 +32,7 @@ type versions struct {
 func (s *Server) Replace(c *content.Content) {
 	s.versions.Lock()
 	defer s.versions.Unlock()
-	old := s.shared.content.Replace(c)
+	old := s.shared.current.replace(respond.Render(c, s.fields))
 	s.versions.old = append(s.versions.old, old)
 	s.acceptor.tellAll(func(*mailbox) {}) // a worker that sleeps would hold what was there before
 	if !within(letGo, func() bool { return !old.Alive() }) && len(s.oldOnes()) > mostOld {
@@ -83,15 +84,15 @@ func (s *Server) Abandon() {
 }
 
 // oldOnes are those that somebody still holds.
-func (s *Server) oldOnes() []*content.Content {
-	s.versions.old = slices.DeleteFunc(s.versions.old, func(c *content.Content) bool { return !c.Alive() })
+func (s *Server) oldOnes() []*respond.Responses {
+	s.versions.old = slices.DeleteFunc(s.versions.old, func(r *respond.Responses) bool { return !r.Alive() })
 	return s.versions.old
 }
 
 // recall resets the connections that still read a version.
-func (s *Server) recall(c *content.Content) {
-	s.acceptor.tellAll(func(m *mailbox) { m.replaced = append(m.replaced, c) })
-	if within(makeRoom, func() bool { return !c.Alive() }) {
+func (s *Server) recall(r *respond.Responses) {
+	s.acceptor.tellAll(func(m *mailbox) { m.replaced = append(m.replaced, r) })
+	if within(makeRoom, func() bool { return !r.Alive() }) {
 		s.oldOnes()
 	} else {
 		s.versions.old = s.versions.old[1:] // a worker that does not read its mail is not waited for again
@@ -100,9 +101,9 @@ func (s *Server) recall(c *content.Content) {
 
 // envelope is that of all content that is held, and of what a reload needs.
 func (s *Server) envelope() envelope {
-	contents := s.shared.content.Peek().Size() + s.versions.needed
-	for _, c := range s.oldOnes() {
-		contents += c.Size()
+	contents := s.shared.current.peek().Size() + s.versions.needed
+	for _, r := range s.oldOnes() {
+		contents += r.Size()
 	}
 	return newEnvelope(s.wanted, len(s.workers), contents, readSurroundings(s.memory, s.reserved))
 }

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
-	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
@@ -25,7 +24,7 @@ const (
 
 // shared is what all workers have in common; nobody changes it but through its atomics.
 type shared struct {
-	content  content.Current
+	current  current
 	path     string
 	limits   limits
 	stall    uint32       // ticks after which a peer that takes nothing is given up
@@ -55,7 +54,7 @@ type worker struct {
 	in         []byte
 	out        []byte
 	iov        [2]unix.Iovec
-	serving    *content.Content // which it holds
+	serving    *respond.Responses // which it holds
 	events     [256]unix.EpollEvent
 	again      []int32 // slots that get another turn although nothing new has happened
 	turning    []int32
@@ -170,9 +169,9 @@ func (w *worker) turn() {
 	}
 }
 
-// current is the content for the next response.
-func (w *worker) current() *content.Content {
-	if w.content.Peek() != w.serving {
+// responses are those to answer the next request with.
+func (w *worker) responses() *respond.Responses {
+	if w.current.peek() != w.serving {
 		w.renew()
 	}
 	return w.serving
@@ -182,7 +181,7 @@ func (w *worker) renew() {
 	if w.serving != nil {
 		w.serving.Release()
 	}
-	w.serving = w.content.Get()
+	w.serving = w.current.get()
 }
 
 func (w *worker) enter(slot int32, to phase) { w.phases.enter(slot, to, w.now) }

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 )
 
 // grace is for the first request of a connection during the drain (K-18).
@@ -20,7 +20,7 @@ const grace = time.Second
 type mailbox struct {
 	sync.Mutex
 	sockets  []int32
-	replaced []*content.Content // whose readers are reset
+	replaced []*respond.Responses // whose readers are reset
 	evict    bool
 	anybody  bool // if none is silent
 	drain    bool // the drain has begun
@@ -37,7 +37,7 @@ func (w *worker) tell(what func(*mailbox)) {
 
 func (w *worker) readMail() {
 	clearWake(w.wakeFD)
-	w.current()
+	w.responses()
 	w.mailbox.Lock()
 	sockets, evict, anybody, drain := slices.Clone(w.mailbox.sockets), w.mailbox.evict, w.mailbox.anybody, w.mailbox.drain
 	replaced := w.mailbox.replaced
@@ -50,8 +50,8 @@ func (w *worker) readMail() {
 	for _, fd := range sockets {
 		w.adopt(fd)
 	}
-	for _, c := range replaced {
-		w.recall(c)
+	for _, r := range replaced {
+		w.recall(r)
 	}
 	if evict {
 		w.evict(anybody)
@@ -63,9 +63,9 @@ func (w *worker) readMail() {
 }
 
 // recall resets the connections that still read a version of the content (K-105).
-func (w *worker) recall(c *content.Content) {
+func (w *worker) recall(r *respond.Responses) {
 	for slot := range w.slots {
-		if out := w.slots[slot].out; out != nil && out.of == c {
+		if out := w.slots[slot].out; out != nil && out.of == r {
 			w.close(int32(slot), replaced)
 		}
 	}

@@ -1,9 +1,7 @@
 package content
 
 import (
-	"bytes"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,43 +54,4 @@ func TestTheLastReleaseGivesTheBytesBack(t *testing.T) {
 			misuse()
 		}()
 	}
-}
-
-// With -race: who gets content may read it until it is released, whoever replaces it meanwhile.
-func TestContentIsThereForWhoGotIt(t *testing.T) {
-	var current Current
-	current.Replace(sharedContent(t, strings.Repeat("0 text ", 100)))
-	var readers sync.WaitGroup
-	stop := make(chan struct{})
-	for range 4 {
-		readers.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				c := current.Get()
-				if !bytes.HasSuffix(c.Bytes, []byte(" text ")) || c.Bytes[0] != c.Bytes[7] {
-					t.Error("not of one content")
-				}
-				if _, _, ok := c.Offset(c.Bytes); !ok {
-					t.Error("its file is gone")
-				}
-				c.Release()
-			}
-		})
-	}
-	var old []*Content
-	for n := range 50 {
-		old = append(old, current.Replace(sharedContent(t, strings.Repeat(string(rune('0'+n%10))+" text ", 100))))
-	}
-	close(stop)
-	readers.Wait()
-	for _, c := range old {
-		if c.Alive() {
-			t.Error("still there when nobody holds it")
-		}
-	}
-	current.Peek().Release()
 }

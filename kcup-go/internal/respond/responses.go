@@ -1,0 +1,123 @@
+package respond
+
+import (
+	"strconv"
+	"strings"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+)
+
+// Responses is one version of the content, with every response head about it as far as it can be rendered before a
+// request comes: only the date, the connection field and the numbers of a 206 are left to write. It shares the content's
+// holders.
+type Responses struct {
+	*content.Content
+	ok, notModified [content.Codings]block
+	partial         block
+	beforeLength    string // of a 206: partial is what comes after its numbers
+	unsatisfied     string // what a 416 says of the content
+}
+
+// block is a rendered part of a response head.
+type block struct {
+	bytes        []byte
+	lastModified int // where its value stands, for a clock that was set back (K-42)
+}
+
+// Render makes the responses of c, in the order of K-40. fields are those of --header.
+func Render(c *content.Content, fields []config.Field) *Responses {
+	r := &Responses{Content: c}
+	var vary []string
+	extra := ""
+	if c.HasVariants() {
+		vary = append(vary, "accept-encoding")
+	}
+	for _, field := range fields {
+		switch {
+		case field.Name != "vary":
+			extra += fieldLine(field.Name, field.Value)
+		case field.Value != "":
+			vary = append(vary, field.Value)
+		}
+	}
+	if len(vary) > 0 {
+		extra = fieldLine("vary", strings.Join(vary, ", ")) + extra
+	}
+	ranges, mediaType := fieldLine("accept-ranges", "bytes"), fieldLine("content-type", c.MediaType)
+	for coding, v := range c.Variants {
+		if v.Body == nil {
+			continue
+		}
+		start := "HTTP/1.1 200 OK\r\n" + mediaType + fieldLine("content-length", strconv.Itoa(len(v.Body)))
+		if coding := content.Coding(coding); coding != content.Identity {
+			start += fieldLine("content-encoding", coding.String())
+		}
+		r.ok[coding] = r.block(start, v.ETag, ranges+extra)
+		r.notModified[coding] = r.block("HTTP/1.1 304 Not Modified\r\n", v.ETag, extra)
+	}
+	r.beforeLength = "HTTP/1.1 206 Partial Content\r\n" + mediaType + "content-length: "
+	r.partial = r.block("", c.ETag, ranges+extra)
+	r.unsatisfied = fieldLine("content-range", "bytes */"+strconv.Itoa(len(c.Bytes)))
+	return r
+}
+
+func (r *Responses) block(start, etag, end string) block {
+	b := append([]byte(start), fieldLine("etag", etag)+"last-modified: "...)
+	at := len(b)
+	b = AppendDate(b, r.LastModified)
+	return block{append(b, "\r\n"+end...), at}
+}
+
+func fieldLine(name, value string) string { return name + ": " + value + "\r\n" }
+
+// AppendHead renders the head of the response that was chosen.
+func (r *Responses) AppendHead(b []byte, choice Choice, clock *Clock, connection Connection) []byte {
+	switch choice.Status {
+	case 200:
+		b = r.appendBlock(b, &r.ok[choice.Coding], clock)
+	case 304:
+		b = r.appendBlock(b, &r.notModified[choice.Coding], clock)
+	case 206:
+		b = strconv.AppendInt(append(b, r.beforeLength...), int64(choice.Last-choice.First+1), 10)
+		b = append(b, "\r\ncontent-range: bytes "...)
+		b = append(strconv.AppendInt(b, int64(choice.First), 10), '-')
+		b = append(strconv.AppendInt(b, int64(choice.Last), 10), '/')
+		b = append(strconv.AppendInt(b, int64(len(r.Bytes)), 10), "\r\n"...)
+		b = r.appendBlock(b, &r.partial, clock)
+	default:
+		b = append(b, failures[choice.Status].head...)
+		if choice.Status == 416 {
+			b = append(b, r.unsatisfied...)
+		}
+		if choice.Allow {
+			b = append(b, "allow: GET, HEAD\r\n"...)
+		}
+	}
+	b = append(b, clock.line...)
+	return append(b, connectionLines[connection]...)
+}
+
+// appendBlock never says that the content is newer than the response (K-42).
+func (r *Responses) appendBlock(b []byte, part *block, clock *Clock) []byte {
+	start := len(b)
+	b = append(b, part.bytes...)
+	if clock.Unix < r.LastModified {
+		at := start + part.lastModified
+		copy(b[at:], clock.date())
+	}
+	return b
+}
+
+// Body is what follows the head: a part of the loaded bytes, never a copy.
+func (r *Responses) Body(choice Choice) []byte {
+	switch choice.Status {
+	case 200:
+		return r.Variants[choice.Coding].Body
+	case 206:
+		return r.Bytes[choice.First : choice.Last+1]
+	case 304:
+		return nil
+	}
+	return failures[choice.Status].body
+}
