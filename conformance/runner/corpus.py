@@ -15,7 +15,6 @@ TARGETS = {
     "range": (("range",), ("respond/FuzzRange",)),
     "accept_encoding": (("accept_encoding",), ("respond/FuzzAcceptEncoding",)),
     "etag": (("etag",), ("respond/FuzzETagList",)),
-    "date": (("date",), ("respond/FuzzDate",)),
 }
 LONGEST = 17000
 GO_INPUT = re.compile(r'go test fuzz v1\n\[\]byte\("(.*)"\)\n?', re.DOTALL)

@@ -8,7 +8,7 @@ use std::{env, fs, io};
 use kcup_rust::respond::encoding::{self, Coding};
 use kcup_rust::respond::precondition::{matches, same_strongly, same_weakly};
 use kcup_rust::respond::range::{self, Selected};
-use kcup_rust::respond::{date, trim};
+use kcup_rust::respond::trim;
 use kcup_rust::server::guard::{Guard, Verdict};
 
 type Judge = fn(&[u8]) -> String;
@@ -18,13 +18,8 @@ fn main() -> io::Result<()> {
     let (Some(corpus), Some(out)) = (arguments.next(), arguments.next()) else {
         return Err(io::Error::other("usage: verdicts CORPUS OUT"));
     };
-    let targets: [(&str, Judge); 5] = [
-        ("guard", guard),
-        ("range", range),
-        ("accept_encoding", accept_encoding),
-        ("etag", etag),
-        ("date", date),
-    ];
+    let targets: [(&str, Judge); 4] =
+        [("guard", guard), ("range", range), ("accept_encoding", accept_encoding), ("etag", etag)];
     for (target, judge) in targets {
         fs::write(out.join(target), verdicts(&corpus.join(target), judge)?)?;
     }
@@ -83,10 +78,4 @@ fn etag(input: &[u8]) -> String {
         same.map(|same| matches(lines(input), tag.as_bytes(), same).to_string()).join(" ")
     };
     ["\"abc\"", "W/\"abc-br\""].map(judge).join(" ")
-}
-
-/// The second moment is a 29 February: 50 years later there is none.
-fn date(value: &[u8]) -> String {
-    let judge = |now| date::parse(value, now).map_or("invalid".into(), |seconds| seconds.to_string());
-    [1_767_225_600, 1_835_438_400].map(judge).join(" ")
 }

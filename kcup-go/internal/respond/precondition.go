@@ -3,31 +3,31 @@ package respond
 import "gitlab.com/kcup/kcup/kcup-go/internal/content"
 
 // precondition evaluates in the order of RFC 9110 section 13.2.2 (K-47); 0 is to go on.
-func precondition(r *Request, c *content.Content, coding content.Coding, modified, now int64) uint16 {
+func precondition(r *Request, c *content.Content, coding content.Coding, modified int64) uint16 {
 	if lines := r.Lines[IfMatch]; len(lines) > 0 {
 		// A variant's tag is weak and matches nothing strongly: the identity's is the only one to compare.
 		if !matches(lines, c.ETag, true) {
 			return 412
 		}
-	} else if date, valid := r.date(IfUnmodifiedSince, now); valid && modified > date {
+	} else if date, valid := r.date(IfUnmodifiedSince); valid && modified > date {
 		return 412
 	}
 	if lines := r.Lines[IfNoneMatch]; len(lines) > 0 {
 		if matches(lines, c.Variants[coding].ETag, false) {
 			return 304
 		}
-	} else if date, valid := r.date(IfModifiedSince, now); valid && modified <= date {
+	} else if date, valid := r.date(IfModifiedSince); valid && modified <= date {
 		return 304
 	}
 	return 0
 }
 
-func (r *Request) date(field Field, now int64) (int64, bool) {
+func (r *Request) date(field Field) (int64, bool) {
 	value, once := r.only(field)
 	if !once {
 		return 0, false
 	}
-	return ParseDate(value, now)
+	return ParseDate(value)
 }
 
 // matches says whether a list of entity tags holds tag. A list that is not well formed holds nothing.

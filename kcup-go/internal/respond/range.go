@@ -43,7 +43,7 @@ func ifRange(r *Request, c *content.Content, modified, now int64) bool {
 	if string(value) == c.ETag {
 		return true
 	}
-	date, valid := ParseDate(value, now)
+	date, valid := ParseDate(value)
 	return valid && date == modified && now-modified >= 1
 }
 

@@ -107,7 +107,7 @@ func Choose(r *Request, c *content.Content, path string, now int64) Choice {
 	case ignored:
 		choice.Coding = negotiate(r.Lines[AcceptEncoding], c)
 	}
-	if status := precondition(r, c, choice.Coding, modified, now); status != 0 {
+	if status := precondition(r, c, choice.Coding, modified); status != 0 {
 		return Choice{Status: status, Coding: choice.Coding}
 	}
 	return choice

@@ -78,7 +78,6 @@ pub fn choose<'c>(request: &Request, content: &'c Content, now: i64) -> Choice<'
         identity_tag: content.identity.tag.as_bytes(),
         selected_tag: representation.tag.as_bytes(),
         modified,
-        now,
     };
     match precondition::evaluate(fields, &validators) {
         Some(Ending::Failed) => return refuse(StatusCode::PRECONDITION_FAILED),
@@ -98,7 +97,7 @@ fn selected(fields: &[Header], content: &Content, modified: i64, now: i64) -> Op
     let keeps = values(fields, "if-range").next().is_none()
         || only(fields, "if-range").is_some_and(|validator| {
             // A date is strong when the content cannot have changed again within its second (RFC 9110 section 8.8.2.2).
-            let same_date = || date::parse(validator, now) == Some(modified) && modified < now;
+            let same_date = || date::parse(validator) == Some(modified) && modified < now;
             validator == content.identity.tag.as_bytes() || same_date()
         });
     match keeps {

@@ -9,9 +9,8 @@ pub struct Validators<'c> {
     /// Of the identity bytes; always strong.
     pub identity_tag: &'c [u8],
     pub selected_tag: &'c [u8],
-    /// In seconds since 1970, and not later than `now`.
+    /// In seconds since 1970, and not later than now.
     pub modified: i64,
-    pub now: i64,
 }
 
 /// How evaluation ends where it does not go on.
@@ -23,7 +22,7 @@ pub enum Ending {
 
 /// Evaluates in the order of RFC 9110 section 13.2.2.
 pub fn evaluate(fields: &[Header], ours: &Validators) -> Option<Ending> {
-    let date = |name| date::parse(only(fields, name)?, ours.now);
+    let date = |name| date::parse(only(fields, name)?);
     let given = |name| values(fields, name).next().is_some();
     if given("if-match") {
         // A variant's tag is weak, and matches nothing strongly.

@@ -25,9 +25,8 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_a_parser_panic(bytes: Vec<u8>, now in 0i64..1 << 38) {
+    fn no_bytes_make_a_parser_panic(bytes: Vec<u8>) {
         range::parse(&bytes, 10);
-        date::parse(&bytes, now);
         encoding::choose([&bytes[..]].into_iter(), true, true);
         let strong = precondition::matches([&bytes[..]].into_iter(), b"\"a\"", precondition::same_strongly);
         let weak = precondition::matches([&bytes[..]].into_iter(), b"\"a\"", precondition::same_weakly);
@@ -35,17 +34,9 @@ proptest! {
     }
 
     #[test]
-    fn nothing_near_a_date_makes_its_parser_panic(
-        text in "(Sun|Sunday|Mon),? ?[0-9]{2}[ -](Feb|Nov)[ -][0-9]{2,4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT",
-        now in 0i64..1 << 38,
-    ) {
-        date::parse(text.as_bytes(), now);
-    }
-
-    #[test]
-    fn a_date_is_read_as_it_was_written(seconds in -62_167_219_200i64..=253_402_300_799) {
+    fn a_date_is_read_as_it_was_written(seconds in 0i64..=253_402_300_799) {
         let text = HttpDate(Moment::at(seconds)).to_string();
-        prop_assert_eq!(date::parse(text.as_bytes(), 0), Some(seconds));
+        prop_assert_eq!(date::parse(text.as_bytes()), Some(seconds));
     }
 
     #[test]
