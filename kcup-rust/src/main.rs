@@ -57,11 +57,11 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     tokio::select! {
         biased;
         () = beside => (),
-        () = server.run(stop.next()) => (),
+        served = server.run(stop.next()) => served?,
     }
     let drain = async { tokio::join!(manager.stopping(), server.drain()).1 };
     tokio::select! {
-        ending = drain => { ending.log(); Ok(()) }
+        drained = drain => drained,
         () = stop.next() => Err("stopped by a second signal before the drain was over".into()),
     }
 }

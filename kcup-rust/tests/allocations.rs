@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Instant, UNIX_EPOCH};
 
 use bytes::Bytes;
+use kcup_rust::access_log::{AccessLog, Peer};
 use kcup_rust::config::{Compression, LineFormat};
 use kcup_rust::content::{Content, Settings};
-use kcup_rust::ops::access_log::{AccessLog, Peer};
 use kcup_rust::server::clock::Clock;
 use kcup_rust::server::codec::Codec;
 use kcup_rust::server::guard::{Guard, Verdict};
@@ -66,7 +66,7 @@ fn a_request_allocates_nothing() {
 fn lines_allocate_nothing() {
     for format in [LineFormat::Common, LineFormat::Json] {
         let log = AccessLog::new(format);
-        let mut lines = log.lines();
+        let mut lines = log.lines(1);
         lines.meet(0, Peer::Address("2001:db8::1".parse().unwrap()));
         let mut line = || lines.add(0, Some(REQUEST), 200, 10240, 0);
         while log.lost().load(Relaxed) == 0 {

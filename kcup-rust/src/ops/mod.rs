@@ -1,9 +1,7 @@
-//! Owns: what surrounds the server: diagnostics, signals, reloads, the health check, the service manager, the sandbox,
-//! the admin listener and its numbers, the access log.
+//! Owns: everything around the server: diagnostics, signals, reloads, the health check, the service manager, the
+//! sandbox, the admin listener and its metrics.
 //! Must not: be needed for serving.
-//! Sibling: kcup-go/ops/ops.go
 
-pub mod access_log;
 pub mod admin;
 pub mod health;
 pub mod log;

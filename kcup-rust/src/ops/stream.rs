@@ -1,5 +1,4 @@
-//! Standard output and standard error, which nobody who reads them may use to hold kcup up (SPEC K-20).
-//! Sibling: kcup-go/ops/stream.go.
+//! Standard output and standard error, whose readers must not be able to delay kcup (K-20).
 
 use std::io::{stderr, stdout, Write};
 use std::os::fd::AsFd;
@@ -7,19 +6,17 @@ use std::process::ExitCode;
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
-/// A pipe that can be written to takes this much without blocking (PIPE_BUF).
-pub const LONGEST_LINE: usize = 4096;
-
-/// How long whoever reads standard error may pause before the end is not told to its end.
+/// How long a reader of standard error may pause before the rest of an error is dropped.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// Writes a line, if that is possible at once. What a full stream cannot take, or a closed one, is lost.
+/// Writes a line if that is possible at once. If the stream is full or closed, the line is lost.
 pub fn offer(stream: &impl AsFd, line: &[u8]) {
     write_within(stream, line, Timespec::default());
 }
 
 fn write_within(stream: &impl AsFd, text: &[u8], patience: Timespec) {
-    for piece in text.chunks(LONGEST_LINE) {
+    for piece in text.chunks(libc::PIPE_BUF) {
+        // A pipe that is ready takes this much without blocking.
         let mut ready = [PollFd::new(stream, PollFlags::OUT)];
         if poll(&mut ready, Some(&patience)) != Ok(1) || rustix::io::write(stream, piece) != Ok(piece.len()) {
             return;
@@ -27,7 +24,7 @@ fn write_within(stream: &impl AsFd, text: &[u8], patience: Timespec) {
     }
 }
 
-/// Says what came of a command: its text, or each line of what went wrong. The number is the exit status.
+/// Prints the result of a command: its text, or each line of its error. The number is the exit status.
 pub fn report(done: Result<(String, u8), (String, u8)>) -> ExitCode {
     let status = match done {
         Ok((text, status)) => {

@@ -6,11 +6,9 @@ use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::Sender;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mio::Waker;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{accept_with, acceptfrom_with, SocketFlags};
@@ -19,10 +17,10 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
 use super::listen::{outfit, Listener};
-use super::status::{Room, Status};
-use super::worker::{Arrival, Mail};
+use super::status::Room;
+use super::worker::{Arrival, Handle, Mail};
+use crate::access_log::Peer;
 use crate::content::reason;
-use crate::ops::access_log::Peer;
 
 /// How long accepting rests when the system is out of something (SPEC K-85).
 const PAUSE: Duration = Duration::from_millis(100);
@@ -43,29 +41,10 @@ const OF_ONE_CONNECTION: [Errno; 11] = [
     Errno::PERM,
 ];
 
-/// A worker as the acceptor sees it.
-pub struct Post {
-    pub mail: Sender<Mail>,
-    pub waker: Waker,
-    pub status: Arc<Status>,
-}
-
-// A worker that has ended has drained, or failed and said so.
-impl Post {
-    pub fn send(&self, mail: Mail) {
-        let _ = self.mail.send(mail);
-        self.wake();
-    }
-
-    fn wake(&self) {
-        let _ = self.waker.wake();
-    }
-}
-
 pub struct Acceptor {
     listener: AsyncFd<OwnedFd>,
     unix: bool,
-    posts: Vec<Post>,
+    workers: Vec<Handle>,
     room: Arc<Room>,
     /// So many may be open.
     pub max_connections: Cell<usize>,
@@ -80,14 +59,19 @@ pub struct Acceptor {
 
 impl Acceptor {
     /// Call it inside a tokio runtime.
-    pub fn new(listener: Listener, posts: Vec<Post>, room: Arc<Room>, named: bool) -> io::Result<Acceptor> {
+    pub fn new(
+        listener: Listener,
+        workers: Vec<Handle>,
+        room: Arc<Room>,
+        named: bool,
+    ) -> io::Result<Acceptor> {
         let Listener { socket, unix, .. } = listener;
         // SAFETY: an `OwnedFd` keeps its descriptor, the same one, until it is dropped.
         let listener = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) }?;
         Ok(Acceptor {
             listener,
             unix,
-            posts,
+            workers,
             room,
             max_connections: Cell::new(usize::MAX),
             named,
@@ -111,7 +95,7 @@ impl Acceptor {
             }
             match ready.try_io(|_| self.accept()) {
                 Ok(Ok(arrival)) => self.hand_over(arrival),
-                Ok(Err(error)) if self.is_short(&error) => self.make_room(open(&self.posts) - 1).await,
+                Ok(Err(error)) if self.is_short(&error) => self.make_room(open(&self.workers) - 1).await,
                 Ok(Err(error)) => self.rest(&error).await,
                 Err(_would_block) => self.crowded.set(None),
             }
@@ -134,21 +118,21 @@ impl Acceptor {
 
     /// Closes the listener, and lets the workers end when their connections have. Counts those that are left.
     pub fn close(self) -> impl Fn() -> usize {
-        let Acceptor { listener, posts, .. } = self;
+        let Acceptor { listener, workers, .. } = self;
         drop(listener);
-        posts.iter().for_each(|post| post.send(Mail::Last));
-        move || open(&posts)
+        workers.iter().for_each(|worker| worker.send(Mail::Last));
+        move || open(&workers)
     }
 
     /// Has every worker look at what has changed.
     pub fn wake_all(&self) {
-        self.posts.iter().for_each(Post::wake);
+        self.workers.iter().for_each(Handle::wake);
     }
 
     /// Whether a peer waits for want of a descriptor, which some connection has.
     fn is_short(&self, error: &io::Error) -> bool {
         let short = [libc::EMFILE, libc::ENFILE].map(Some).contains(&error.raw_os_error());
-        short && open(&self.posts) > 0 && is_waiting(self.listener.get_ref())
+        short && open(&self.workers) > 0 && is_waiting(self.listener.get_ref())
     }
 
     fn accept(&self) -> io::Result<Arrival> {
@@ -173,14 +157,14 @@ impl Acceptor {
     }
 
     fn hand_over(&self, arrival: Arrival) {
-        let fewest = self.posts.iter().min_by_key(|post| post.status.connections());
-        let post = fewest.expect("there is a worker");
-        post.status.handed();
-        post.send(Mail::Connection(arrival));
+        let fewest = self.workers.iter().min_by_key(|worker| worker.status.connections());
+        let worker = fewest.expect("there is a worker");
+        worker.status.handed();
+        worker.send(Mail::Connection(arrival));
     }
 
     pub fn tell_all(&self, mail: impl Fn() -> Mail) {
-        self.posts.iter().for_each(|post| post.send(mail()));
+        self.workers.iter().for_each(|worker| worker.send(mail()));
     }
 
     async fn rest(&self, error: &io::Error) {
@@ -200,6 +184,6 @@ fn is_waiting(listener: &OwnedFd) -> bool {
     poll(&mut ready, Some(&Timespec::default())) == Ok(1)
 }
 
-fn open(posts: &[Post]) -> usize {
-    posts.iter().map(|post| post.status.connections()).sum()
+fn open(workers: &[Handle]) -> usize {
+    workers.iter().map(|worker| worker.status.connections()).sum()
 }

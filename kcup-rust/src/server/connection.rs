@@ -14,8 +14,8 @@ use super::codec::Codec;
 use super::counters::{Counter, Counts, Reason};
 use super::outgoing::{Outgoing, Written};
 use super::phases::{Phase, Tick};
+use crate::access_log::Lines;
 use crate::content::Content;
-use crate::ops::access_log::Lines;
 use kept::Kept;
 use linger::Linger;
 

@@ -1,6 +1,5 @@
 //! Owns: sockets: listening, accepting, the event loops, the clocks of connections, the drain.
-//! Must not: decide what an answer says.
-//! Sibling: kcup-go/server/server.go
+//! Must not: decide what a response says.
 
 mod accept;
 mod account;
@@ -15,7 +14,7 @@ pub mod guard;
 mod listen;
 mod outgoing;
 mod passed;
-pub(crate) mod phases;
+mod phases;
 mod status;
 mod sys;
 mod unix;
@@ -23,29 +22,25 @@ mod versions;
 mod worker;
 
 use std::future::Future;
-use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, Mutex};
 
-use accept::{Acceptor, Post};
+use accept::Acceptor;
 use cgroup::Memory;
-use clock::Clock;
 use counters::{Counters, Counts};
 use phases::{Tick, TICKS};
-use status::{Room, Status};
+use status::Room;
 use versions::Versions;
-use worker::{Books, Limits, Worker};
+use worker::{Limits, Worker};
 
+use crate::access_log::AccessLog;
 use crate::config::Options;
 use crate::content::{cannot, reason, Content};
-use crate::ops::access_log::AccessLog;
-use crate::ops::stream;
 
 pub use fits::{has_room, may_have_descriptors};
 pub use listen::Listener;
@@ -59,14 +54,14 @@ pub struct Server {
     view: View,
     log: Option<AccessLog>,
     versions: Versions,
-    /// What the workers' threads will run. A worker is made there: a codec cannot move to another thread.
-    work: Vec<Box<dyn FnOnce() + Send>>,
-    /// Each worker holds a sender and sends nothing: it closes when the last of them has ended.
-    workers: mpsc::Receiver<()>,
+    /// Those whose threads have not started yet.
+    workers: Vec<Worker>,
+    /// Receives the error of a worker that failed, and is closed when all workers have ended.
+    failures: Mutex<mpsc::Receiver<String>>,
     shutdown_timeout: Duration,
 }
 
-/// What others may look at while the server serves.
+/// The parts of a server that the admin listener and reloads read.
 #[derive(Clone)]
 pub struct View {
     content: Served,
@@ -76,7 +71,6 @@ pub struct View {
 }
 
 impl View {
-    /// What is served.
     pub fn content(&self) -> Arc<Content> {
         self.content.load_full()
     }
@@ -90,34 +84,14 @@ impl View {
         self.lines_lost.load(Relaxed)
     }
 
-    /// Whether the drain has begun.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Relaxed)
     }
 }
 
-/// How serving ended.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Every connection was answered and closed.
-    Drained,
-    /// The limit came first, and cut this many connections.
-    Cut(usize),
-}
-
-impl Ending {
-    /// Says what was cut (SPEC K-19).
-    pub fn log(&self) {
-        if let Ending::Cut(connections) = self {
-            log::warn!("the drain's time is over: {connections} connections cut");
-        }
-    }
-}
-
 impl Server {
-    /// Opens all that serving needs, and starts no thread yet. Call it inside a tokio runtime.
+    /// Opens everything that serving needs, and starts no thread yet. Call it inside a tokio runtime.
     pub fn new(listener: Listener, options: &Options, content: Content) -> Result<Server, String> {
-        let limits = limits(options);
         let content = content.collapse(Memory::open().spare());
         let log = options.access_log.map(AccessLog::new);
         let view = View {
@@ -126,46 +100,46 @@ impl Server {
             lines_lost: log.as_ref().map(AccessLog::lost).unwrap_or_default(),
             draining: Arc::default(),
         };
-        let room = Arc::new(Room::default());
-        let (running, workers) = mpsc::channel(1);
-        let start = Instant::now();
-        let (mut posts, mut work) = (Vec::new(), Vec::new());
+        let (room, limits, start) = (Arc::new(Room::default()), limits(options), Instant::now());
+        let (mut workers, mut handles) = (Vec::new(), Vec::new());
         for counters in &view.counters {
-            let status = Arc::new(Status::new(room.clone()));
-            let (mail, mailbox) = channel();
-            let (poll, waker) = worker::poll().map_err(cannot("start a worker"))?;
-            posts.push(Post { mail, waker, status: status.clone() });
-            let lines = log.as_ref().map(AccessLog::lines);
-            let books = Books { status, counters: counters.clone(), lines };
-            let (content, running) = (view.content.clone(), running.clone());
-            let run: Box<dyn FnOnce() + Send> = Box::new(move || {
-                let _running = running;
-                let worker = Worker::new(poll, mailbox, books, content, limits, Clock::new(start));
-                if let Err(error) = worker.run() {
-                    // Half a server is none.
-                    stream::report(Err((format!("a worker ended: {}", reason(&error)), 1)));
-                    process::exit(1);
-                }
-            });
-            work.push(run);
+            let lines = log.as_ref().map(|log| log.lines(worker::BATCH_AGE));
+            let worker =
+                Worker::new(room.clone(), counters.clone(), lines, view.content.clone(), limits, start);
+            let (worker, handle) = worker.map_err(cannot("start a worker"))?;
+            workers.push(worker);
+            handles.push(handle);
         }
-        let acceptor =
-            Acceptor::new(listener, posts, room, log.is_some()).map_err(cannot("watch the listener"))?;
-        let versions = Versions::new(options);
-        let shutdown_timeout = options.shutdown_timeout;
-        let server = Server { acceptor, view, log, versions, work, workers, shutdown_timeout };
+        let acceptor = Acceptor::new(listener, handles, room, log.is_some());
+        let server = Server {
+            acceptor: acceptor.map_err(cannot("watch the listener"))?,
+            view,
+            log,
+            versions: Versions::new(options),
+            workers,
+            failures: Mutex::new(mpsc::channel(1).1),
+            shutdown_timeout: options.shutdown_timeout,
+        };
         server.review();
         Ok(server)
     }
 
-    /// Starts the workers.
+    /// Starts the threads.
     pub fn start(&mut self) -> Result<(), String> {
         if let Some(log) = &mut self.log {
             log.start().map_err(cannot("start the access log"))?;
         }
-        for (number, work) in self.work.drain(..).enumerate() {
+        let (failed, failures) = mpsc::channel(1);
+        self.failures = Mutex::new(failures);
+        for (number, worker) in self.workers.drain(..).enumerate() {
+            let failed = failed.clone();
+            let run = move || {
+                if let Err(error) = worker.run() {
+                    let _ = failed.try_send(format!("a worker ended: {}", reason(&error)));
+                }
+            };
             let thread = thread::Builder::new().name(format!("worker-{number}"));
-            thread.spawn(work).map_err(cannot("start a worker"))?;
+            thread.spawn(run).map_err(cannot("start a worker"))?;
         }
         Ok(())
     }
@@ -174,30 +148,31 @@ impl Server {
         &self.view
     }
 
-    /// Serves until `stop` is ready.
-    pub async fn run(&self, stop: impl Future<Output = ()>) {
+    /// Serves until `stop` is ready, or a worker fails: half a server is none.
+    pub async fn run(&self, stop: impl Future<Output = ()>) -> Result<(), String> {
         tokio::select! {
-            () = self.acceptor.run() => (),
-            () = self.tend() => (),
-            () = stop => (),
+            () = self.acceptor.run() => Ok(()),
+            () = self.tend() => Ok(()),
+            () = stop => Ok(()),
+            Some(failure) = async { self.failures.lock().await.recv().await } => Err(failure),
         }
     }
 
-    /// Stops listening and answers what was sent, for as long as `--shutdown-timeout-seconds` allows.
-    pub async fn drain(mut self) -> Ending {
+    /// Stops listening and answers the requests that were sent, for at most `--shutdown-timeout-seconds`.
+    pub async fn drain(mut self) -> Result<(), String> {
         let end = Instant::now() + self.shutdown_timeout;
         self.view.draining.store(true, Relaxed);
-        // What is left in the backlog when its time is over is cut with the rest.
+        // Connections that are still in the backlog when the time is over are cut with the others.
         let _ = tokio::time::timeout(self.shutdown_timeout, self.acceptor.drain()).await;
         let open = self.acceptor.close();
-        let ending = match tokio::time::timeout_at(end.into(), self.workers.recv()).await {
-            Ok(_) => Ending::Drained,
-            Err(_) => Ending::Cut(open()),
-        };
+        let ended = tokio::time::timeout_at(end.into(), self.failures.get_mut().recv()).await;
+        if ended.is_err() {
+            log::warn!("the drain's time is over: {} connections cut", open());
+        }
         if let Some(log) = &self.log {
             log.end().await;
         }
-        ending
+        ended.ok().flatten().map_or(Ok(()), Err)
     }
 }
 

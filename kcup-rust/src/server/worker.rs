@@ -9,11 +9,11 @@ mod settling;
 use std::io;
 use std::sync::mpsc::Receiver;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Cache};
 use mio::event::Event;
-use mio::{Events, Poll, Token, Waker};
+use mio::{Events, Poll};
 use slab::Slab;
 
 use super::account::Account;
@@ -22,14 +22,16 @@ use super::codec::Codec;
 use super::connection::{Connection, Next, Tools, READ_BYTES, TURN};
 use super::counters::{Counters, Reason};
 use super::phases::{Phase, Phases, Tick, TICKS};
-use super::status::Status;
+use super::status::{Room, Status};
+use crate::access_log::Lines;
 use crate::content::Content;
-use crate::ops::access_log::Lines;
 
-pub use mail::{Arrival, Bounds, Mail};
+use mail::WAKE;
+pub use mail::{Arrival, Bounds, Handle, Mail};
 
-const WAKE: Token = Token(usize::MAX);
 const EVENTS: usize = 256;
+/// How old a batch of the access log may become.
+pub const BATCH_AGE: Tick = TICKS / 5;
 
 /// How often a full socket is looked at for progress: often enough that SPEC K-83's second is kept.
 const WRITE_LOOK: Tick = TICKS / 5;
@@ -45,14 +47,6 @@ pub struct Limits {
     pub header: Tick,
     /// and how long a peer may accept nothing of an answer.
     pub write: Tick,
-}
-
-/// What one worker tells others.
-pub struct Books {
-    pub status: Arc<Status>,
-    pub counters: Arc<Counters>,
-    /// Nothing without an access log.
-    pub lines: Option<Lines>,
 }
 
 pub struct Worker {
@@ -84,29 +78,24 @@ pub struct Worker {
     last_mail: bool,
 }
 
-/// What a worker waits on, and what wakes it for its mail.
-pub fn poll() -> io::Result<(Poll, Waker)> {
-    let poll = Poll::new()?;
-    let waker = Waker::new(poll.registry(), WAKE)?;
-    Ok((poll, waker))
-}
-
 impl Worker {
+    /// `start` is the same for all workers, so that their ticks can be compared.
     pub fn new(
-        poll: Poll,
-        mailbox: Receiver<Mail>,
-        books: Books,
+        room: Arc<Room>,
+        counters: Arc<Counters>,
+        lines: Option<Lines>,
         content: Arc<ArcSwap<Content>>,
         limits: Limits,
-        clock: Clock,
-    ) -> Worker {
-        let Books { status, counters, lines } = books;
-        Worker {
+        start: Instant,
+    ) -> io::Result<(Worker, Handle)> {
+        let (handle, poll, mailbox) = Handle::new(room)?;
+        let clock = Clock::new(start);
+        let worker = Worker {
             codec: Codec::new(content.load_full(), &clock),
             content: Cache::new(content),
             poll,
             mailbox,
-            status,
+            status: handle.status.clone(),
             counters,
             lines,
             connections: Slab::new(),
@@ -123,7 +112,8 @@ impl Worker {
             draining: false,
             graced_until: None,
             last_mail: false,
-        }
+        };
+        Ok((worker, handle))
     }
 
     /// Serves until it has drained.

@@ -17,14 +17,14 @@ impl Acceptor {
     pub async fn make_room(&self, most: usize) {
         let mut asked_for = None;
         let mut look = || {
-            if open(&self.posts) <= most {
+            if open(&self.workers) <= most {
                 if asked_for == Some(Phase::Idle) {
                     self.crowded.set(None);
                 }
                 return Some(());
             }
             // A worker reports what it was asked for when it is done.
-            if self.asked.get().is_none_or(|(post, before)| self.posts[post].status.tries() != before) {
+            if self.asked.get().is_none_or(|(worker, before)| self.workers[worker].status.tries() != before) {
                 asked_for = self.ask();
             }
             None
@@ -34,28 +34,28 @@ impl Acceptor {
 
     /// Asks one worker for one connection, and says in which phase this is.
     fn ask(&self) -> Option<Phase> {
-        let (post, phase) = self.first()?;
-        self.asked.set(Some((post, self.posts[post].status.tries())));
-        self.posts[post].send(Mail::MakeRoom(phase));
+        let (worker, phase) = self.first()?;
+        self.asked.set(Some((worker, self.workers[worker].status.tries())));
+        self.workers[worker].send(Mail::MakeRoom(phase));
         Some(phase)
     }
 
     /// Whether the limit was lowered, and some have to go (SPEC K-89).
     pub fn is_over(&self) -> bool {
-        open(&self.posts) > self.max_connections.get()
+        open(&self.workers) > self.max_connections.get()
     }
 
     pub fn is_full(&self) -> bool {
-        open(&self.posts) >= self.max_connections.get()
+        open(&self.workers) >= self.max_connections.get()
     }
 
     /// The worker whose connection is first to make room, and the phase that this is in: silence, or, where nobody need wait
     /// for that, any.
     fn first(&self) -> Option<(usize, Phase)> {
         let first = |phase| {
-            let ranks = self.posts.iter().map(|post| post.status.rank(phase));
-            let ranked = ranks.enumerate().filter_map(|(post, rank)| Some((rank?, post)));
-            ranked.min().map(|(_, post)| (post, phase))
+            let ranks = self.workers.iter().map(|worker| worker.status.rank(phase));
+            let ranked = ranks.enumerate().filter_map(|(worker, rank)| Some((rank?, worker)));
+            ranked.min().map(|(_, worker)| (worker, phase))
         };
         let silent = first(Phase::Idle);
         if silent.is_some() || !self.is_over() && !self.is_crowded() {
@@ -75,7 +75,7 @@ impl Acceptor {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::sync::mpsc::{channel, Receiver};
+    use std::sync::mpsc::Receiver;
     use std::sync::Arc;
 
     use tokio::task::yield_now;
@@ -83,8 +83,7 @@ mod tests {
     use super::super::super::listen::Listener;
     use super::super::super::phases::PHASES;
     use super::super::super::status::{Room, Status};
-    use super::super::super::worker;
-    use super::super::Post;
+    use super::super::Handle;
     use super::*;
     use crate::config::Host;
 
@@ -102,13 +101,11 @@ mod tests {
 
     #[tokio::test]
     async fn two_that_wait_at_once_cost_no_more_places_than_one() {
-        let (mail, mailbox) = channel();
-        let (_poll, waker) = worker::poll().unwrap();
         let room = Arc::new(Room::default());
-        let status = Arc::new(Status::new(room.clone()));
-        let posts = vec![Post { mail, waker, status: status.clone() }];
+        let (handle, _poll, mailbox) = Handle::new(room.clone()).unwrap();
+        let status = handle.status.clone();
         let listener = Listener::bind(&Host::Ip(Ipv4Addr::LOCALHOST.into()), 0).unwrap();
-        let acceptor = Acceptor::new(listener, posts, room, false).unwrap();
+        let acceptor = Acceptor::new(listener, vec![handle], room, false).unwrap();
         (0..9).for_each(|_| status.handed());
         status.publish(|_| [Some(1); PHASES.len()]);
         tokio::select! {

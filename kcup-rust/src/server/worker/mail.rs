@@ -1,19 +1,24 @@
 //! What the acceptor tells a worker, and what comes of it. A part of worker.rs.
 
 use std::fmt;
+use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Weak;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Weak};
 
 use mio::net::TcpStream;
-use mio::{Interest, Token};
+use mio::{Interest, Poll, Token, Waker};
 
 use super::super::connection::Connection;
 use super::super::counters::Reason;
 use super::super::phases::{Phase, Tick, TICKS};
+use super::super::status::{Room, Status};
 use super::Worker;
+use crate::access_log::Peer;
 use crate::content::{reason, Content};
-use crate::ops::access_log::Peer;
 
+/// Marks the event of a mail.
+pub const WAKE: Token = Token(usize::MAX);
 /// How long a connection that was accepted may take to its first byte during a drain.
 const GRACE: Tick = TICKS;
 
@@ -22,6 +27,33 @@ pub struct Arrival {
     pub socket: OwnedFd,
     /// Who is behind it, where an access log asks for that.
     pub peer: Option<Peer>,
+}
+
+/// A worker as the acceptor sees it.
+pub struct Handle {
+    pub mail: Sender<Mail>,
+    pub waker: Waker,
+    pub status: Arc<Status>,
+}
+
+// A worker that has ended needs no mail: it has drained, or it has failed.
+impl Handle {
+    /// A handle, and its worker's ends of it.
+    pub fn new(room: Arc<Room>) -> io::Result<(Handle, Poll, Receiver<Mail>)> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKE)?;
+        let (mail, mailbox) = channel();
+        Ok((Handle { mail, waker, status: Arc::new(Status::new(room)) }, poll, mailbox))
+    }
+
+    pub fn send(&self, mail: Mail) {
+        let _ = self.mail.send(mail);
+        self.wake();
+    }
+
+    pub fn wake(&self) {
+        let _ = self.waker.wake();
+    }
 }
 
 pub enum Mail {

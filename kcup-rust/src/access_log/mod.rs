@@ -1,7 +1,7 @@
-//! The access log (SPEC K-125 to K-127): a line for each answer, which no answer waits for.
-//! Sibling: kcup-go/ops/access_log.go.
+//! Owns: the access log (K-125 to K-127): the lines, and the thread that writes them to standard output.
+//! Must not: delay a response.
 //!
-//! A worker appends lines to a batch of its own. One thread writes the batches; what it cannot take in time is lost.
+//! Each worker appends lines to a batch of its own. One thread writes the batches; those it has no room for are lost.
 
 mod line;
 mod writer;
@@ -17,33 +17,29 @@ use tokio::sync::mpsc::{channel, Receiver, Sender};
 use tokio::sync::oneshot;
 
 use crate::config::LineFormat;
-use crate::server::phases::{Tick, TICKS};
 use line::{append, stamp, Entry};
 use writer::{count, Writer};
 
 pub use line::Peer;
 
-/// A batch of so many bytes is handed over,
+/// A batch of this many bytes is handed over.
 const BATCH: usize = 32 << 10;
-/// and one that was begun so long ago.
-const AGE: Tick = TICKS / 5;
-/// So many batches may wait for the writer.
+/// This many batches may wait for the writer.
 const WAITING: usize = 32;
-/// How long the end waits for it (SPEC K-127).
+/// The longest wait for the writer at the end (K-127).
 const END: Duration = Duration::from_secs(1);
 
-/// What the writer is told.
 enum Message {
     Lines(Vec<u8>),
-    /// Say so when you come to this.
+    /// Marks the end: the writer answers when all lines before it are written.
     End(oneshot::Sender<()>),
 }
 
-/// The access log of a process.
+/// The access log of the process.
 pub struct AccessLog {
     format: LineFormat,
     messages: Sender<Message>,
-    /// The writer's, until it starts.
+    /// Belongs to the writer once it has started.
     inbox: Option<Receiver<Message>>,
     lost: Arc<AtomicU64>,
 }
@@ -55,10 +51,11 @@ impl AccessLog {
         AccessLog { format, messages, inbox: Some(inbox), lost: Arc::default() }
     }
 
-    /// What one worker logs with.
-    pub fn lines(&self) -> Lines {
+    /// The lines of one worker. A batch is handed over when it is older than `age`, in the unit of the worker's clock.
+    pub fn lines(&self, age: u32) -> Lines {
         Lines {
             format: self.format,
+            age,
             messages: self.messages.clone(),
             lost: self.lost.clone(),
             second: 0,
@@ -69,7 +66,7 @@ impl AccessLog {
         }
     }
 
-    /// Counts the lines that standard output did not take.
+    /// The number of lines that standard output did not take.
     pub fn lost(&self) -> Arc<AtomicU64> {
         self.lost.clone()
     }
@@ -92,7 +89,7 @@ impl AccessLog {
         thread::Builder::new().name("access-log".into()).spawn(write).map(drop)
     }
 
-    /// Waits until all that was handed over is written, but not for long.
+    /// Waits until all batches are written, for at most a second.
     pub async fn end(&self) {
         let (done, ended) = oneshot::channel();
         let written = async {
@@ -105,23 +102,24 @@ impl AccessLog {
     }
 }
 
-/// The lines of one worker that are not handed over yet. Once warm, a line allocates nothing.
+/// The lines of one worker that are not handed over yet. Once its buffers have grown, a line allocates nothing.
 pub struct Lines {
     format: LineFormat,
+    age: u32,
     messages: Sender<Message>,
     lost: Arc<AtomicU64>,
-    /// The second that `stamp` says, since 1970.
+    /// The second, since 1970, that `stamp` is of.
     second: i64,
     stamp: String,
-    /// By the connections' keys.
+    /// Indexed by the connections' keys.
     peers: Vec<Peer>,
     batch: Vec<u8>,
-    /// When the batch was.
-    begun: Tick,
+    /// The time of the batch's first line.
+    begun: u32,
 }
 
 impl Lines {
-    /// What time it is, in seconds since 1970.
+    /// Sets the time that lines have, in seconds since 1970.
     pub fn refresh(&mut self, second: i64) {
         if second != self.second {
             self.second = second;
@@ -129,7 +127,7 @@ impl Lines {
         }
     }
 
-    /// Who is behind the connection of this key from now on.
+    /// Names the client of the connection that has this key from now on.
     pub fn meet(&mut self, key: usize, peer: Peer) {
         if key >= self.peers.len() {
             self.peers.resize(key + 1, peer);
@@ -137,8 +135,9 @@ impl Lines {
         self.peers[key] = peer;
     }
 
-    /// An answer begins: `head` is the request's, nothing when it was refused, and `bytes` the length of the answer's body.
-    pub fn add(&mut self, key: usize, head: Option<&[u8]>, status: u16, bytes: usize, now: Tick) {
+    /// Appends the line of a response. `head` is the request's, `None` if it was refused; `bytes` is the length of the
+    /// response's body.
+    pub fn add(&mut self, key: usize, head: Option<&[u8]>, status: u16, bytes: usize, now: u32) {
         if self.batch.is_empty() {
             self.begun = now;
             self.batch.reserve(BATCH);
@@ -150,13 +149,13 @@ impl Lines {
         }
     }
 
-    /// In how many ticks a batch must be handed over, if there is one.
-    pub fn due(&self, now: Tick) -> Option<Tick> {
-        let left = AGE.saturating_sub(now.wrapping_sub(self.begun));
+    /// The time until the batch must be handed over, if there is one.
+    pub fn due(&self, now: u32) -> Option<u32> {
+        let left = self.age.saturating_sub(now.wrapping_sub(self.begun));
         (!self.batch.is_empty()).then_some(left)
     }
 
-    /// Hands over what there is. No thread waits for another: what the writer has no room for is lost.
+    /// Hands the batch to the writer. If the writer has no room for it, the lines are lost: a worker never waits.
     pub fn hand_over(&mut self) {
         if self.batch.is_empty() {
             return;

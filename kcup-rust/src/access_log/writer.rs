@@ -1,13 +1,14 @@
-//! Writing lines to standard output, as slowly as it takes them. A part of access_log.rs.
+//! Writing lines to standard output, however slowly it takes them.
 
 use std::os::fd::AsFd;
 
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::Errno;
 
-use super::super::stream::LONGEST_LINE;
+/// A pipe takes this many bytes whole or not at all (PIPE_BUF).
+const LONGEST_LINE: usize = libc::PIPE_BUF;
 
-/// The stream, and what must be written to it before anything else.
+/// A stream, and the bytes that must be written to it first.
 pub struct Writer<S> {
     stream: S,
     /// The end of a line of which the stream took only a part.
@@ -19,8 +20,8 @@ impl<S: AsFd> Writer<S> {
         Writer { stream, torn: Vec::new() }
     }
 
-    /// Writes whole lines, and gives how many are lost. So many at a time as a pipe takes wholly or not at all: nobody
-    /// finds half a line in it when kcup has ended.
+    /// Writes whole lines, as many at a time as a pipe takes whole, so that no half line is left in it if kcup ends.
+    /// Returns how many lines were lost.
     pub fn write(&mut self, mut lines: &[u8]) -> u64 {
         let torn = std::mem::take(&mut self.torn);
         let mended = self.write_all(&torn);
@@ -44,14 +45,14 @@ impl<S: AsFd> Writer<S> {
         0
     }
 
-    /// How many bytes were written before the stream failed.
+    /// Returns how many bytes were written before the stream failed.
     fn write_all(&self, bytes: &[u8]) -> usize {
         let mut written = 0;
         while written < bytes.len() {
             match rustix::io::write(&self.stream, &bytes[written..]) {
                 Ok(more) => written += more,
                 Err(Errno::INTR) => (),
-                // Whoever shares the stream with us wants it so.
+                // Another process that has the stream open made it non-blocking.
                 Err(Errno::AGAIN) => _ = poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], None),
                 Err(_) => break,
             }
@@ -60,7 +61,7 @@ impl<S: AsFd> Writer<S> {
     }
 }
 
-/// The length of as many lines as a pipe takes at once, or of one that is longer.
+/// The length of the lines that a pipe takes at once, or of one line if it is longer.
 fn whole(lines: &[u8]) -> usize {
     let most = &lines[..lines.len().min(LONGEST_LINE)];
     match most.iter().rposition(|&byte| byte == b'\n') {

@@ -1,4 +1,4 @@
-//! The text of a line (SPEC K-125, K-126). Pure; a part of access_log.rs.
+//! The text of a line (K-125, K-126). Pure.
 
 use std::fmt;
 use std::io::Write;
@@ -7,15 +7,15 @@ use std::net::IpAddr;
 use crate::config::LineFormat;
 use crate::content::calendar::{LogTime, Moment, Timestamp};
 
-/// Who was answered.
+/// A client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     Address(IpAddr),
-    /// Behind a unix socket.
+    /// At the other end of a unix socket.
     Unix,
 }
 
-/// An IPv4 address stands for itself also where it came to `::`.
+/// An IPv4 address is written as one, also for a connection to `::`.
 impl fmt::Display for Peer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -25,18 +25,18 @@ impl fmt::Display for Peer {
     }
 }
 
-/// What one line tells.
+/// The contents of one line.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     pub peer: Peer,
-    /// The request's head, of which the first line is used; nothing when it was refused.
+    /// The request's head, of which the first line is used; `None` if it was refused.
     pub head: Option<&'a [u8]>,
     pub status: u16,
-    /// Of the answer's body.
+    /// The length of the response's body.
     pub bytes: usize,
 }
 
-/// A second as a format writes it: the same text for all lines of that second.
+/// The time as `format` writes it: the same text for all lines of one second.
 pub fn stamp(format: LineFormat, unix: i64) -> String {
     match format {
         LineFormat::Common => LogTime(Moment::at(unix)).to_string(),
@@ -44,7 +44,7 @@ pub fn stamp(format: LineFormat, unix: i64) -> String {
     }
 }
 
-/// Appends the line and its end. Allocates nothing but room in `out`.
+/// Appends a line, with its line end. Allocates nothing but room in `out`.
 pub fn append(out: &mut Vec<u8>, format: LineFormat, stamp: &str, entry: &Entry) {
     let request = entry.head.and_then(request_line);
     let Entry { peer, status, bytes, .. } = entry;
@@ -81,14 +81,14 @@ pub fn append(out: &mut Vec<u8>, format: LineFormat, stamp: &str, entry: &Entry)
     };
 }
 
-/// Method, target and version. The guard lets no other byte than visible ASCII into them, and only these two spaces.
+/// The method, target and version. The guard admits only visible ASCII in them, and one space between them.
 fn request_line(head: &[u8]) -> Option<[&[u8]; 3]> {
     let line = head.split(|&byte| byte == b'\r').next()?;
     let mut words = line.splitn(3, |&byte| byte == b' ');
     Some([words.next()?, words.next()?, words.next()?])
 }
 
-/// The two bytes that could end what they stand in, or seem to, are written in another way.
+/// Writes `text` with its quotes and backslashes, which could forge the end of a field, replaced.
 fn escape(out: &mut Vec<u8>, text: &[u8], otherwise: fn(u8) -> &'static [u8]) {
     for run in text.split_inclusive(|byte| matches!(byte, b'"' | b'\\')) {
         match run {
