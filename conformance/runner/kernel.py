@@ -1,5 +1,4 @@
-"""Landlock: which version this kernel knows; and, for preexec_fn, kernels without a part of the sandbox. How a filter
-of system calls is written."""
+"""Landlock's version; kernels that lack a part of the sandbox, for preexec_fn; and filters of system calls (BPF)."""
 
 import ctypes
 import errno
@@ -11,8 +10,10 @@ SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}.get(os.uname().machine)
 SYS_CAPSET = {"x86_64": 126, "aarch64": 91}.get(os.uname().machine)
 SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER = 1, 8
 RET_ALLOW, RET_ERRNO, RET_USER_NOTIF = 0x7FFF0000, 0x00050000, 0x7FC00000
-LOAD_NUMBER, IS, IS_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
-CREATE_RULESET, RESTRICT_SELF, RULESET_VERSION = 444, 446, 1
+# What a filter does in a step: BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K and BPF_RET | BPF_K.
+LOAD_NUMBER, IF_EQUAL, RETURN = 0x20, 0x15, 0x06
+LANDLOCK_CALLS = (444, 445, 446)  # landlock_create_ruleset, landlock_add_rule, landlock_restrict_self
+RULESET_VERSION = 1
 NOTIF_RECV, NOTIF_SEND = 0xC0502100, 0xC0182101
 # struct seccomp_notif and struct seccomp_notif_resp
 ASKED, ANSWERED = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
@@ -21,14 +22,28 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Program(ctypes.Structure):
-    """struct sock_fprog"""
+    """struct sock_fprog: how many steps, and struct sock_filter for each."""
 
-    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+    _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
 
 
-def program(*instructions):
-    """Of instructions that are: what to do, how many to skip if so, and if not so, the operand."""
-    return Program(len(instructions), b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions))
+def filter_calls(numbers, verdict):
+    """A filter with this verdict for the system calls with these numbers; all others are allowed.
+
+    The kernel runs it for every system call. For the numbers 90 and 91 its steps are:
+
+        load the number of the call
+        if it is 90, skip 0 steps, otherwise 1
+        return the verdict
+        if it is 91, skip 0 steps, otherwise 1
+        return the verdict
+        return "allowed"
+    """
+    steps = [(LOAD_NUMBER, 0, 0, 0)]
+    for number in numbers:
+        steps += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, verdict)]
+    steps += [(RETURN, 0, 0, RET_ALLOW)]
+    return Program(len(steps), b"".join(struct.pack("=HBBI", *step) for step in steps))
 
 
 def call(function, *arguments):
@@ -39,34 +54,28 @@ def call(function, *arguments):
 
 
 def landlock_version():
-    """0 where there is none."""
-    return max(0, libc.syscall(CREATE_RULESET, None, ctypes.c_ulong(0), RULESET_VERSION))
+    """0 if the kernel has no Landlock."""
+    return max(0, libc.syscall(LANDLOCK_CALLS[0], None, ctypes.c_ulong(0), RULESET_VERSION))
 
 
-def without(first, last, reason):
-    """The system calls with these numbers fail."""
-    refusing = program(
-        (LOAD_NUMBER, 0, 0, 0),
-        (IS_AT_LEAST, 0, 2, first),
-        (IS_AT_LEAST, 1, 0, last + 1),
-        (RETURN, 0, 0, RET_ERRNO | reason),
-        (RETURN, 0, 0, RET_ALLOW),
-    )
+def without(numbers, error):
+    """The system calls with these numbers fail with this error."""
+    refusing = filter_calls(numbers, RET_ERRNO | error)
     call(libc.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     call(libc.prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(refusing))
 
 
-def without_landlock(reason=errno.ENOSYS):
-    """ENOSYS is a kernel that was built without it, EOPNOTSUPP one that was started without it."""
-    without(CREATE_RULESET, RESTRICT_SELF, reason)
+def without_landlock(error=errno.ENOSYS):
+    """With ENOSYS a kernel that was built without Landlock, with EOPNOTSUPP one that was started without it."""
+    without(LANDLOCK_CALLS, error)
 
 
 def without_seccomp():
-    without(SYS_SECCOMP, SYS_SECCOMP, errno.ENOSYS)
+    without([SYS_SECCOMP], errno.ENOSYS)
 
 
 def without_capset():
-    without(SYS_CAPSET, SYS_CAPSET, errno.EPERM)
+    without([SYS_CAPSET], errno.EPERM)
 
 
 def without_either():

@@ -1,4 +1,4 @@
-"""System calls of a server that a thread of ours sees before the kernel does: it lets them happen, or fail."""
+"""Intercepted system calls of a server: a thread of the test decides whether each happens or fails."""
 
 import contextlib
 import ctypes
@@ -13,21 +13,17 @@ from .kernel import (
     ANSWERED,
     ASKED,
     CONTINUE,
-    IS,
-    LOAD_NUMBER,
     NOTIF_RECV,
     NOTIF_SEND,
     PR_SET_NO_NEW_PRIVS,
-    RET_ALLOW,
     RET_USER_NOTIF,
-    RETURN,
     RULESET_VERSION,
     SECCOMP_FILTER_FLAG_NEW_LISTENER,
     SECCOMP_SET_MODE_FILTER,
     SYS_SECCOMP,
     call,
+    filter_calls,
     libc,
-    program,
 )
 from .process import descriptors
 
@@ -59,20 +55,20 @@ EPOLL_CTL_ADD = 1
 
 
 class Result(int):
-    """What a system call returns without being made."""
+    """The result of a system call that is not made."""
 
 
 @dataclass
 class Watch:
-    """`judge(name, arguments)` is asked of each call of these names: nothing lets it happen, a number is its errno, a
-    Result its result.
+    """Calls `judge(name, arguments)` for each system call of these names. It returns None to let the call happen, a
+    number to make it fail with that errno, or a Result that the call returns.
 
-    `preexec_fn=watch.enter` puts a process under it."""
+    `preexec_fn=watch.enter` puts a process under the watch."""
 
     names: tuple
     judge: object
-    at_once: bool = False  # each call is judged by a thread of its own: one that is held up holds no other up
-    thread: int = 0  # which asked last
+    at_once: bool = False  # judge each call in its own thread, so that one that waits does not delay the others
+    thread: int = 0  # of the server, which made the last call
     ours: socket.socket = field(init=False)
     theirs: socket.socket = field(init=False)
 
@@ -82,22 +78,19 @@ class Watch:
         threading.Thread(target=self.work, daemon=True).start()
 
     def enter(self):
-        rows = [(LOAD_NUMBER, 0, 0, 0)]
-        for number in self.named:
-            rows += [(IS, 0, 1, number), (RETURN, 0, 0, RET_USER_NOTIF)]
-        asking = program(*rows, (RETURN, 0, 0, RET_ALLOW))
+        notifying = filter_calls(self.named, RET_USER_NOTIF)
         call(libc.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         flags = SECCOMP_FILTER_FLAG_NEW_LISTENER
-        listener = call(libc.syscall, SYS_SECCOMP, SECCOMP_SET_MODE_FILTER, flags, ctypes.byref(asking))
+        listener = call(libc.syscall, SYS_SECCOMP, SECCOMP_SET_MODE_FILTER, flags, ctypes.byref(notifying))
         socket.send_fds(self.theirs, [b"."], [listener])
 
     def work(self):
-        """Until the process has ended."""
+        """Runs until the process has ended."""
         _, (listener,), _, _ = socket.recv_fds(self.ours, 1, 1)
         poll = select.poll()
         poll.register(listener, select.POLLIN)
         while poll.poll()[0][1] & select.POLLIN:
-            with contextlib.suppress(OSError):  # whoever asked was interrupted, or is gone
+            with contextlib.suppress(OSError):  # the calling thread was interrupted, or is gone
                 asked = ctypes.create_string_buffer(ASKED.size)
                 call(libc.ioctl, listener, NOTIF_RECV, asked)
                 if self.at_once:
@@ -118,13 +111,13 @@ class Watch:
 
 
 def first_landlock():
-    """Landlock of version 1, which knows files and no sockets: so we answer when its version is asked."""
+    """Makes the kernel report version 1 of Landlock, which covers files and no sockets."""
     version = [0, 0, RULESET_VERSION]
     return Watch(("landlock_create_ruleset",), lambda _, arguments: Result(1) if arguments[:3] == version else None)
 
 
 def watching(pid, descriptor):
-    """The epoll descriptor of a process that this descriptor of it is watched by."""
+    """The epoll descriptor of a process that watches this descriptor of it."""
     epolls = [number for number, target in descriptors(pid).items() if target == "anon_inode:[eventpoll]"]
     for epoll in epolls:
         lines = Path(f"/proc/{pid}/fdinfo/{epoll}").read_text().splitlines()
