@@ -1,4 +1,4 @@
-"""Experiments with time: how they are registered, and how a span is measured so that a busy machine is not blamed."""
+"""Experiments that wait for a clock of the server: run together, and without blaming the server for a busy machine."""
 
 import select
 import threading
@@ -11,21 +11,22 @@ import pytest
 from .twin import Server
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-STALL = 0.2  # so late a thread of ours, and the pauses of an experiment are not what they should be
-TOLERANCE = 2 * STALL + 0.05  # never more: a machine that is slower cannot tell
-EXPERIMENTS = {}  # by module, then by name: the function, between which seconds its span must be, and its numbers
+STALL = 0.2  # seconds: when a thread of ours wakes this late, an experiment's own pauses are not what they should be
+TOLERANCE = 2 * STALL + 0.05  # at most: a slower machine cannot decide whether the server was late
+ATTEMPTS = 5
+EXPERIMENTS = {}  # for each module, its experiments by name
 
 
 @dataclass
 class Span:
-    """From before the start was caused to when the end was seen; and from when it was surely caused."""
+    """Seconds until the end was seen: `longest` from before the server's clock was started, `shortest` from after."""
 
     longest: float
     shortest: float
 
 
 class Metronome:
-    """How late a sleeping thread of this process wakes: what this machine took from us."""
+    """Measures how late a sleeping thread of this process wakes up, and so how busy the machine is."""
 
     def __init__(self):
         self.beats = []
@@ -43,79 +44,91 @@ class Metronome:
         return max((late for when, late in self.beats if when >= since), default=0.0)
 
 
-def attempt(function, latest, twin, metronome):
-    """The outcome, and how late we were at worst meanwhile. While we were kept from running what is wrong, or too late,
-    is no outcome; what is right is one."""
-    for last in (False, False, False, False, True):
-        began = time.monotonic()
-        try:
-            outcome = function(twin)
-        except AssertionError:
-            if last or metronome.worst(began) < STALL:
-                raise
-        else:
-            if last or not latest or outcome.shortest <= latest or metronome.worst(began) < STALL:
-                return outcome, metronome.worst(began)
-    raise AssertionError("not reached")
+@dataclass(frozen=True)
+class Experiment:
+    """A function that returns a Span between `earliest` and `latest` seconds long, or only has to succeed."""
+
+    function: object
+    numbers: tuple
+    has_span: bool
+    earliest: float
+    latest: float
+
+    def is_late(self, span):
+        return self.has_span and span.shortest > self.latest
+
+    def run(self, twin, metronome):
+        """The span, and how late this process woke up at worst in the meantime.
+
+        A failure, or a span that is too long, counts only if this process was never kept waiting for STALL seconds
+        during the attempt, or if the attempt was the last. Otherwise the experiment is repeated.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            began, span, failure = time.monotonic(), None, None
+            try:
+                span = self.function(twin)
+            except AssertionError as error:
+                failure = error
+            worst = metronome.worst(began)
+            counts = worst < STALL or attempt == ATTEMPTS
+            if failure and counts:
+                raise failure
+            if not failure and (counts or not self.is_late(span)):
+                return span, worst
+        raise AssertionError("not reached: the last attempt counts")
+
+    def check(self, span, worst):
+        """The span was neither too short nor, as far as this machine can tell, too long."""
+        if not self.has_span:
+            return
+        assert span.longest >= self.earliest, f"ended after {span.longest:.3f} s, before its time"
+        if self.is_late(span):
+            tolerance = 2 * worst + 0.05
+            late = f"ended after {span.shortest:.3f} s"
+            assert tolerance <= TOLERANCE, f"{late}, but this machine was too slow to tell: we woke {worst:.3f} s late"
+            assert span.shortest <= self.latest + tolerance, f"{late} (tolerance {tolerance:.3f} s)"
 
 
-def experiment(*ids, span=True, limit=1.0, late=1.0):
-    """Register one. With span it returns a Span, which ends neither before the limit nor more than `late` seconds after
-    (K-83); without, it only has to return."""
+def experiment(*numbers, span=True, limit=1.0, late=1.0):
+    """Registers an experiment for these numbers of SPEC. With `span`, it returns a Span that ends neither before the
+    limit nor more than `late` seconds after it (K-83)."""
 
     def register(function):
-        EXPERIMENTS.setdefault(function.__module__, {})[function.__name__] = (
-            function,
-            (limit, limit + late) if span else None,
-            ids,
-        )
+        new = Experiment(function, numbers, span, limit, limit + late)
+        EXPERIMENTS.setdefault(function.__module__, {})[function.__name__] = new
         return function
 
-    assert ids
+    assert numbers
     return register
 
 
 def experiments(module):
-    """The names of a module's experiments and their numbers, for a test that is parametrised with them."""
-    return [pytest.param(name, marks=pytest.mark.spec(*ids)) for name, (_, _, ids) in EXPERIMENTS[module].items()]
+    """The names and numbers of a module's experiments, as the parameters of a test."""
+    return [pytest.param(name, marks=pytest.mark.spec(*one.numbers)) for name, one in EXPERIMENTS[module].items()]
 
 
 def run_together(module, twins):
-    """All experiments of a module on all twins, started together; and the metronome that runs beside them."""
+    """Starts all experiments of a module on all twins at once: a future for each twin and name."""
     metronome = Metronome()
-    jobs = [
-        (twin, name, function, bounds and bounds[1])
-        for twin in twins
-        for name, (function, bounds, _) in EXPERIMENTS[module].items()
-    ]
+    jobs = [(twin, name, one) for twin in twins for name, one in EXPERIMENTS[module].items()]
     with ThreadPoolExecutor(len(jobs)) as pool:
-        return {
-            (twin.name, name): pool.submit(attempt, function, latest, twin, metronome)
-            for twin, name, function, latest in jobs
-        }
+        return {(twin.name, name): pool.submit(one.run, twin, metronome) for twin, name, one in jobs}
 
 
 def hold_to_limit(module, name, outcome):
-    """An experiment with a span ends neither before its time nor too long after; any other just succeeds."""
-    span, worst = outcome.result()
-    if bounds := EXPERIMENTS[module][name][1]:
-        assert span.longest >= bounds[0], f"ended after {span.longest:.3f} s, before its time"
-        if span.shortest > bounds[1]:
-            tolerance = 2 * worst + 0.05
-            late = f"ended after {span.shortest:.3f} s"
-            assert tolerance <= TOLERANCE, f"{late}, but this machine was too slow to tell: we woke {worst:.3f} s late"
-            assert span.shortest <= bounds[1] + tolerance, f"{late} (tolerance {tolerance:.3f} s)"
+    """Fails as the experiment did, or if its span is too short or too long."""
+    EXPERIMENTS[module][name].check(*outcome.result())
 
 
 def limited(twin, *which, content=b"Hello\n", args=()):
-    """A server of which only these limits are a second; all others are far away."""
+    """A server with these limits set to one second, and all others to 100."""
     names = ["header", "idle", "write", "shutdown"]
     limits = [a for n in names for a in (f"--{n}-timeout-seconds", "1" if n in which else "100")]
     return Server(twin, [*limits, *args, "--file", "a"], files=[("a", content, 784111777)])
 
 
 def measure(connection, start):
-    """Cause the start, wait for the end without an answer."""
+    """Starts the server's clock and waits for the end of the connection, without a response."""
     before = time.monotonic()
     start()
     after = time.monotonic()
@@ -136,7 +149,7 @@ def measure_since(connection, before):
 
 
 def until_reset(connection, before, after):
-    """A reset shows without reading."""
+    """Waits for a reset, which poll(2) reports without reading."""
     poll = select.poll()
     poll.register(connection.socket, 0)
     assert poll.poll(20000), "never reset"

@@ -1,5 +1,6 @@
-"""make corpus: merges what the fuzzers of both programs found; keeps as few inputs as reach all that they reached."""
+"""make corpus: merges the inputs that the fuzzers of both programs found into the fewest that reach the same code."""
 
+import ast
 import hashlib
 import re
 import shutil
@@ -9,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "conformance" / "corpus"
-# Each corpus, the targets in kcup-rust that read it, and those in kcup-go.
+# For each corpus, the fuzz targets of kcup-rust and of kcup-go that read it.
 TARGETS = {
     "guard": (("guard", "codec"), ("server/guard/FuzzGuard", "server/FuzzCodec")),
     "range": (("range",), ("respond/FuzzRange",)),
@@ -18,24 +19,17 @@ TARGETS = {
 }
 LONGEST = 17000
 GO_INPUT = re.compile(r'go test fuzz v1\n\[\]byte\("(.*)"\)\n?', re.DOTALL)
-GO_ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)", re.DOTALL)
-GO_LETTERS = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+GO_RUNE = re.compile(r"\\\\|\\u(.{4})|\\U(.{8})", re.DOTALL)
 
 
 def unquote(text):
-    """The bytes that Go writes as this quoted string."""
-    data, at = b"", 0
-    for escape in GO_ESCAPE.finditer(text):
-        data += text[at : escape.start()].encode()
-        at = escape.end()
-        code = escape[1]
-        if code[0] == "x":
-            data += bytes([int(code[1:], 16)])
-        elif code[0] in "uU":
-            data += chr(int(code[1:], 16)).encode()
-        else:
-            data += bytes([GO_LETTERS.get(code, ord(code))])
-    return data + text[at:].encode()
+    r"""The bytes of a string as Go quotes it: "\u00e9" means the character's bytes in UTF-8.
+
+    All other escapes are those of a bytes literal of Python, which must be ASCII: "é\n" becomes b"\xc3\xa9\n".
+    """
+    without_runes = GO_RUNE.sub(lambda m: chr(int(m[1] or m[2], 16)) if m[1] or m[2] else m[0], text)
+    literal = without_runes.encode().decode("latin-1").encode("ascii", "backslashreplace").decode()
+    return ast.literal_eval(f'b"{literal}"')
 
 
 def found_by_go(target):
@@ -51,7 +45,8 @@ def found_by_rust(target):
 
 
 def merge(target, kept, found):
-    """Adds to `kept` the smallest of `found` that reach what is not reached yet; in a library once is enough."""
+    """Adds to `kept` the smallest inputs of `found` that reach new code. The codec runs a library, whose code counts as
+    reached whether once or often."""
     flags = ["-merge=1", f"-use_counters={int(target != 'codec')}"]
     subprocess.run(
         ["cargo", "+nightly", "fuzz", "run", "--sanitizer", "none", target, kept, found, "--", *flags],

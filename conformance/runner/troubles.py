@@ -1,4 +1,4 @@
-"""Faults for test_soak.py, each a function: it starts a kcup, does harm while a witness asks, says what happened."""
+"""Faults for test_soak.py. Each starts a kcup, does harm while a witness makes requests, and says what happened."""
 
 import contextlib
 import fcntl
@@ -15,6 +15,7 @@ from .peers import asked
 from .process import descriptors, listening_port, until
 from .reload import GET, WAYS, become, clear, get, rename_over
 from .wire import Connection
+from .witness import CONNECTIONS
 
 F_SETPIPE_SZ = 1031
 NEWCOMERS = 20
@@ -22,7 +23,7 @@ TROUBLES = {}
 
 
 def trouble(name):
-    """Register one."""
+    """Registers a fault under this name."""
 
     def register(function):
         TROUBLES[name] = function
@@ -32,7 +33,7 @@ def trouble(name):
 
 
 def full_pipe():
-    """Both ends of a pipe that takes nothing more."""
+    """Both ends of a pipe that is full."""
     reading, writing = os.pipe()
     os.write(writing, b"x" * fcntl.fcntl(writing, F_SETPIPE_SZ, 4096))
     return reading, writing
@@ -40,7 +41,7 @@ def full_pipe():
 
 @trouble("standard output is not read")
 def _(run):
-    """Then it is: what was written and what was lost are all answers there were."""
+    """Then it is read: the lines written and the lines lost add up to all responses."""
     server = run.start("--access-log", "json")
     fcntl.fcntl(server.process.stdout, F_SETPIPE_SZ, 4096)
     with run.asking(server):
@@ -99,7 +100,7 @@ def _(run):
 
 @trouble("no descriptors are left")
 def _(run):
-    """Each newcomer displaces one that is silent, and is answered; nobody makes room when there are some again."""
+    """Each new connection displaces a silent one and gets its response; once there are descriptors again, none does."""
     server = run.start("--max-connections", "1000")
     pid = server.process.pid
     with run.asking(server) as witness, contextlib.ExitStack() as stack:
@@ -121,7 +122,7 @@ def _(run):
 
 @trouble("the file is replaced, broken and taken away")
 def _(run):
-    """Each content is small enough to be written in one piece: there is never half of one in the file."""
+    """Each content is small enough to be written in one piece, so the file never has half of one."""
     contents = [f"number {number}\n".encode() * 100 for number in range(8)]
     states = [{"content": ""}, {"absent": True}, {"directory": True}, {"fifo": True}, {"link": "/etc/passwd"}]
     server = run.start("--reload-interval-seconds", "1", content=contents[0])
@@ -148,7 +149,7 @@ def _(run):
 
 @trouble("connections that are reset or end half-way")
 def _(run):
-    """Each is counted as closed once, each answer that was begun has its line, whatever became of it."""
+    """Each is counted as closed once; each response that was begun has its line in the access log, however it ended."""
     server = run.start("--access-log", "common")
     reader = Reader(server.process.stdout)
     with run.asking(server) as witness:
@@ -159,19 +160,25 @@ def _(run):
                 connection.send([b"", GET[:9], GET, GET * 3][number % 4])
                 if number % 8 < 4:
                     connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        until(lambda: (numbers := scrape(server))[HOT] + numbers[PARKED] == 4 == still_open(numbers))
+        until(lambda: only_the_witness_is_connected(scrape(server)))
         run.promise(len(descriptors(server.process.pid)) <= before + 3, "descriptors are left open")
-    until(lambda: reader.lines() + (numbers := scrape(server))[LOST] == begun(numbers))
+    until(lambda: every_response_has_a_line(scrape(server), reader))
     run.ends_well(server)
     return f"{run.resets} of them, none is left, {reader.lines()} lines for as many answers"
 
 
-def still_open(numbers):
-    return numbers[ACCEPTED] - sum(value for key, value in numbers.items() if key.startswith(CLOSED))
+def only_the_witness_is_connected(numbers):
+    """By both ways of counting: connections that are open, and those accepted minus those closed."""
+    closed_for_any_reason = sum(value for key, value in numbers.items() if key.startswith(CLOSED))
+    return numbers[HOT] + numbers[PARKED] == numbers[ACCEPTED] - closed_for_any_reason == CONNECTIONS
 
 
-def begun(numbers):
+def responses(numbers):
     return sum(value for key, value in numbers.items() if key.startswith(REQUESTS))
+
+
+def every_response_has_a_line(numbers, reader):
+    return reader.lines() + numbers[LOST] == responses(numbers)
 
 
 @trouble("a storm of SIGHUP")

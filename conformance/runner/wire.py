@@ -1,4 +1,4 @@
-"""One connection, by raw socket. Deadlines here only keep a broken server from hanging the suite."""
+"""A client connection on a raw socket. Its timeouts only keep a broken server from hanging the suite."""
 
 import contextlib
 import socket
@@ -11,15 +11,19 @@ GONE = (BrokenPipeError, ConnectionResetError)
 
 
 def family_of(address):
-    """A host and a port, or the path of a unix socket."""
+    """An address is a host and a port, or the path of a unix socket."""
     if isinstance(address, str):
         return socket.AF_UNIX
     return socket.AF_INET6 if ":" in address[0] else socket.AF_INET
 
 
+class TimedOut(WireError):
+    """Nothing was received within PATIENCE seconds."""
+
+
 class Connection:
-    """A small receive buffer lets little come at once; small segments, as they are on a real network, let it come even
-    into a small window without a timer of the kernel."""
+    """A connection, maybe with a small receive buffer, so that little arrives at once, and with small segments, as on a
+    real network, which arrive even in a small window without waiting for a timer of the kernel."""
 
     def __init__(self, address, receive_buffer=None, segment=None):
         self.socket = socket.socket(family_of(address), socket.SOCK_STREAM)
@@ -41,7 +45,7 @@ class Connection:
         self.socket.close()
 
     def send(self, data, piece=None):
-        """Send all, or as much as a peer that refuses takes; in pieces of so many bytes when given."""
+        """Sends everything, or as much as the peer takes before it resets; in pieces of this many bytes if given."""
         self.asked = time.time()
         with contextlib.suppress(*GONE):
             for start in range(0, len(data), piece or max(1, len(data))):
@@ -52,19 +56,19 @@ class Connection:
             self.socket.shutdown(socket.SHUT_WR)
 
     def receive(self, limit=65536):
-        """Bytes, or nothing at the peer's end."""
+        """The next bytes; empty once the peer has ended its side."""
         if self.pending:
             data, self.pending = self.pending[:limit], self.pending[limit:]
             return data
         try:
             return self.socket.recv(limit)
         except TimeoutError:
-            raise WireError(f"nothing came for {PATIENCE:.0f} seconds") from None
+            raise TimedOut(f"nothing came for {PATIENCE:.0f} seconds") from None
         except ConnectionResetError:
             raise WireError("the connection was reset") from None
 
     def answer(self, bodyless=False):
-        """The next answer, whole."""
+        """The next response, whole."""
         head = b""
         while b"\r\n\r\n" not in head:
             data = self.receive()
@@ -94,13 +98,13 @@ class Connection:
         return body.join(chunks)
 
     def expect_end(self):
-        """The peer ends its side and has sent nothing more."""
+        """Fails unless the peer ends its side without sending anything more."""
         data = self.receive()
         if data:
             raise WireError(f"bytes after what should be the last answer: {data[:200]!r}")
 
     def expect_open(self):
-        """The connection still serves: another request is answered, and nothing comes before that answer."""
+        """Fails unless the next bytes on this connection are the response to another request."""
         self.send(b"GET / HTTP/1.1\r\nHost: probe\r\n\r\n")
         if self.answer().status not in (200, 404):
             raise WireError("a probe on the same connection was refused")

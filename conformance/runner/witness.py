@@ -1,4 +1,4 @@
-"""Who asks while faults happen: some connections, each answer judged, and what came of it counted."""
+"""A client that makes requests while faults happen, checks each response, and counts what went wrong."""
 
 import contextlib
 import hashlib
@@ -7,19 +7,19 @@ import time
 
 from .answers import WireError
 from .reload import GET
-from .wire import Connection
+from .wire import Connection, TimedOut
 
 CONNECTIONS, PIPELINED = 4, 2
-PAUSE = 0.002  # between rounds: the faults are to have a share of the machine
+PAUSE = 0.002  # between rounds, which leaves a share of the machine to the faults
 
 
 class Witness(threading.Thread):
-    """Asks on connections that stay open, until it is told to stop.
+    """Makes requests on connections that stay open, until it is left as a context.
 
-    `failed` has a line for each answer that is wrong, cut off or not there in time. A connection that ends before an
-    answer has begun is opened again, as any client does (R9112-9.3.1), and counted in `reopened`: that should not
-    happen unless connections are `expendable`. Once the server is `ending` nobody need listen. `took` has the seconds
-    to each first byte.
+    `failed` has a line for each response that is wrong, cut off or late. A connection that ends before a response has
+    begun is opened again, as any client does (R9112-9.3.1), and counted in `reopened`: that should not happen unless
+    connections are `expendable`. Once the server is `ending`, it may refuse connections. `took` has the seconds from
+    each request to the first byte of its response.
     """
 
     def __init__(self, address, contents, pause=PAUSE):
@@ -46,10 +46,12 @@ class Witness(threading.Thread):
                 time.sleep(self.pause)
 
     def ask(self, stack, connection):
-        """The connection, or none when it has to be opened again."""
+        """Makes requests on this connection or a new one. Returns the connection, or None if it has ended."""
+        connection = connection or self.connect(stack)
+        if connection is None:
+            return None
         begun = False
         try:
-            connection = connection or stack.enter_context(Connection(self.address))
             asked = time.monotonic()
             connection.send(GET * PIPELINED)
             connection.pending = connection.receive()
@@ -59,18 +61,25 @@ class Witness(threading.Thread):
                 self.judge(connection.answer())
             return connection
         except (WireError, OSError) as error:
-            if connection:
-                connection.socket.close()
+            connection.socket.close()
+            if begun or isinstance(error, TimedOut):
+                self.failed.append(str(error))
+            else:
+                self.reopened += 1
+            return None
+
+    def connect(self, stack):
+        try:
+            return stack.enter_context(Connection(self.address))
+        except OSError as error:
             if self.ending and isinstance(error, ConnectionRefusedError):
                 self.done.set()
-            elif connection and not begun and "nothing came" not in str(error):
-                self.reopened += 1
             else:
                 self.failed.append(str(error))
             return None
 
     def broken(self):
-        """What it saw of promises that were not kept."""
+        """A line for each broken promise."""
         reopened = [] if self.expendable or self.ending else ["closed before an answer"] * self.reopened
         return self.failed + reopened + ([] if self.answered else ["nothing was answered"])
 
