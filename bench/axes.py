@@ -125,39 +125,45 @@ def write_value(axes, place, text, contender):
 
 
 def name_ends(axes, ends):
-    """Names at the right, each at the height of its line's end, moved apart where they would overlap."""
-    axes.figure.canvas.draw()
-    at = sorted((axes.transData.transform(end)[1] / axes.figure.dpi, name) for name, end in ends.items())
+    """Writes each line's name to the right of the axes, at the height of its end, apart from other names."""
+    axes.figure.canvas.draw()  # before this, positions are not known
+    heights = {name: axes.transData.transform(end)[1] / axes.figure.dpi for name, end in ends.items()}
+    names = sorted(ends, key=lambda name: (heights[name], name))
+    places = spread_out([heights[name] for name in names], NAME_GAP)
+    for name, place in zip(names, places, strict=True):
+        write_name(axes, name, ends[name], place - heights[name])
+
+
+def write_name(axes, name, end, above):
+    """A name beside the axes, this many inches above its line's end, and connected to it by a thin line."""
     beside = axes.get_yaxis_transform(which="grid")
-    for (height, name), wanted in zip(at, spread_out([height for height, _ in at], NAME_GAP), strict=True):
-        contender = name.partition(" ")[0]
-        shift = ScaledTranslation(NAME_DISTANCE, wanted - height, axes.figure.dpi_scale_trans)
-        axes.annotate(
-            name,
-            ends[name],
-            (1, ends[name][1]),
-            textcoords=beside + shift,
-            annotation_clip=False,
-            va="center",
-            fontsize=8.5,
-            color=ink(contender),
-            weight=weight(contender),
-            arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4},
-        )
+    shift = ScaledTranslation(NAME_DISTANCE, above, axes.figure.dpi_scale_trans)
+    contender = name.partition(" ")[0]
+    axes.annotate(
+        name,
+        end,
+        (1, end[1]),
+        textcoords=beside + shift,
+        annotation_clip=False,
+        va="center",
+        fontsize=8.5,
+        color=ink(contender),
+        weight=weight(contender),
+        arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4},
+    )
 
 
 def spread_out(heights, gap):
-    """Sorted heights, each at least a gap above the one before. Those that touch are moved around their middle."""
+    """Sorted heights, moved to be at least a gap apart. Those that are too close form a group around its mean."""
     groups = []
     for height in heights:
         groups.append([height])
-        while len(groups) > 1 and reach(groups[-1], gap)[0] < reach(groups[-2], gap)[1] + gap:
-            last = groups.pop()
-            groups[-1] += last
-    return [reach(group, gap)[0] + index * gap for group in groups for index in range(len(group))]
+        while len(groups) > 1 and lowest(groups[-1], gap) < lowest(groups[-2], gap) + gap * len(groups[-2]):
+            upper = groups.pop()
+            groups[-1] += upper
+    return [lowest(group, gap) + index * gap for group in groups for index in range(len(group))]
 
 
-def reach(group, gap):
-    """The lowest and the highest place that the members of a group take around their middle."""
-    middle, half = sum(group) / len(group), (len(group) - 1) * gap / 2
-    return middle - half, middle + half
+def lowest(group, gap):
+    """The place of the first member of a group that is spread out around its mean."""
+    return sum(group) / len(group) - (len(group) - 1) * gap / 2

@@ -97,15 +97,19 @@ class Cell:
 
 
 def points(result):
-    """Of each point, in order: what distinguishes it, and its contenders' cells."""
-    grouped = {}
+    """For each point, in order: the dimensions in which it differs from others, and its contenders' cells."""
+    grouped = {}  # records, by point and by contender
     for record in result["records"]:
-        dimensions = tuple((name, record[name]) for name in DIMENSIONS if name in record)
-        grouped.setdefault(dimensions, {}).setdefault(record["contender"], []).append(record)
-    telling = {name for name in DIMENSIONS if len({dict(key).get(name) for key in grouped}) > 1}
-    for dimensions, cells in grouped.items():
-        told = {name: value for name, value in dimensions if name in telling}
-        yield told, [Cell(contender, records) for contender, records in cells.items()]
+        point = tuple((name, record[name]) for name in DIMENSIONS if name in record)
+        grouped.setdefault(point, {}).setdefault(record["contender"], []).append(record)
+    for point, contenders in grouped.items():
+        dimensions = {name: value for name, value in point if differs(name, grouped)}
+        yield dimensions, [Cell(contender, records) for contender, records in contenders.items()]
+
+
+def differs(dimension, points):
+    """Whether the points do not all have the same value in this dimension."""
+    return len({dict(point).get(dimension) for point in points}) > 1
 
 
 def point_name(dimensions):
