@@ -7,10 +7,8 @@ half for the load ("apart"), or all for both, each thread of the server kept on 
 
 import contextlib
 import os
-import statistics
 from pathlib import Path
 
-import balance
 from engine import container
 from loads import k6, slow_clients, wrk
 from peers import TWINS
@@ -24,7 +22,7 @@ def measure(peer, point, run):
     terms, load_cpus = placed(point)
     # Who has no image gets the limits of a container without being one.
     host = container if point.get("container") and peer.image else process
-    memory, busiest = [], []
+    memory = []
     with host(peer, content(point), terms) as server:
         if point["placement"] == "pinned":
             pin_each_thread(server)
@@ -35,8 +33,6 @@ def measure(peer, point, run):
             with contextlib.suppress(OSError):
                 if (used := server.group.memory()) is not None:
                     memory.append((round(elapsed, 1), used / MEGABYTE))
-            if "busiest" in run.scenario.metrics:
-                busiest.append(balance.busiest(server.group.processes(), server.port, terms.workers))
 
         slow, count = point.get("slow", "none"), point.get("slow_clients", 0)
         with slow_clients(slow, count, server.port, load_cpus) as slow_open:
@@ -46,9 +42,6 @@ def measure(peer, point, run):
             cpu = None if killed else server.group.cpu_seconds() - before
     if memory:
         load |= {"memory_peak": max(used for _, used in memory), "memory_over_time": memory}
-    # Before wrk has connected there is nothing to share.
-    if shares := [share for share in busiest if share]:
-        load["busiest"] = statistics.median(shares)
     if cpu is not None and load["requests"]:
         load["cpu_us"] = cpu * MICROSECONDS / load["requests"]
     return [{**load, "killed": killed, "slow_open": slow_open, "load_cpus_had": len(load_cpus)}]

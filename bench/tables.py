@@ -28,7 +28,6 @@ METRICS = {
     "errors": Metric("errors", "", 0, LESS),
     "killed": Metric("killed", "", 0, LESS),
     "kills": Metric("OOM kills", "", 0, LESS),
-    "busiest": Metric("busiest worker", "", 2, LESS),
     "slow_open": Metric("slow clients open", "", 0),
     "memory_peak": Metric("peak memory", "MB", 1, LESS),
     "memory_over_time": Metric("memory", "MB", 1, LESS),
