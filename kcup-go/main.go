@@ -41,11 +41,12 @@ func serve(cfg *config.Config) (status int, err error) {
 	defer func() { stdout.Settle(); stderr.Settle() }()
 	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg.AccessLog)
 	hasRoom, done := server.HasRoom(cfg)
-	loaded, err := content.Await(cfg, hasRoom, signals, log)
+	loaded, err := content.Await(cfg, hasRoom, signals)
 	done()
 	if loaded == nil {
 		return 0, err // without one a signal came first (K-13)
 	}
+	ops.Tell(log, loaded)
 	s, err := server.New(cfg, loaded, access, log)
 	if err != nil {
 		return 0, err

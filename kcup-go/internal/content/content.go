@@ -41,6 +41,8 @@ type Content struct {
 	OneShot      bool   // it was not read from a regular file, and cannot be read again
 	Plain        bool   // it has no variants for want of memory
 	Variants     [Codings]Variant
+	Warnings     []string // that whoever runs us should see
+	Advice       string   // what there is to do elsewhere, if anything
 }
 
 // Variant is one encoding of the content; without a Body it does not exist.
@@ -105,9 +107,6 @@ func (c *Content) Alive() bool { return c.holders.Load() > 0 }
 
 // Digest is the SHA-256 of some bytes.
 type Digest [sha256.Size]byte
-
-// Release is for what may be read as a Source is: nothing is held.
-func (Digest) Release() {}
 
 // Source is what Build needs to know of bytes that were read.
 type Source struct {

@@ -13,7 +13,7 @@ import (
 // sharedContent is content in a file, with variants.
 func sharedContent(t *testing.T, text string) *Content {
 	cfg := &config.Config{MaxContent: 1 << 20, Compression: true}
-	source, err := readAll(strings.NewReader(text), int64(len(text)), cfg, 1<<20, always)
+	source, err := readAll(strings.NewReader(text), int64(len(text)), cfg, always)
 	if err != nil {
 		t.Fatal(err)
 	}

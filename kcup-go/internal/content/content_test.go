@@ -49,7 +49,7 @@ func TestContentThatCannotBeReadSaysWhy(t *testing.T) {
 		empty: "it is empty", large: "it is larger than 3 bytes (raise --max-content-bytes)",
 		dir + "/none": "no such file", empty + "/x": "no such file",
 	} {
-		_, err := Load(&config.Config{File: file, MaxContent: 3}, always, nil)
+		_, err := Load(&config.Config{File: file, MaxContent: 3}, always)
 		if err == nil || !strings.HasSuffix(err.Error(), ": "+want) || !strings.HasPrefix(err.Error(), `cannot read content from "`) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -59,32 +59,33 @@ func TestContentThatCannotBeReadSaysWhy(t *testing.T) {
 func TestAFileThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a")
 	reads := 0
-	changing := func(times int) func(io.Reader, fs.FileInfo) (Source, error) {
-		return func(io.Reader, fs.FileInfo) (Source, error) {
+	changing := func(times int) func(io.Reader, fs.FileInfo) error {
+		return func(io.Reader, fs.FileInfo) error {
 			if reads++; reads > times {
-				return Source{}, nil
+				return nil
 			}
-			return Source{}, os.WriteFile(name, make([]byte, reads), 0o600)
+			return os.WriteFile(name, make([]byte, reads), 0o600)
 		}
 	}
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stable(name, changing(2)); reads != 3 || err != nil {
+	if err := stable(name, changing(2)); reads != 3 || err != nil {
 		t.Error(reads, err)
 	}
 	reads = 0
-	if _, err := stable(name, changing(100)); err != errChanging || reads != 1+rereads {
+	if err := stable(name, changing(100)); err != errChanging || reads != 1+rereads {
 		t.Error(reads, err)
 	}
 	n := 0
-	grows := func(from io.Reader, info fs.FileInfo) (Source, error) {
+	grows := func(from io.Reader, info fs.FileInfo) error {
 		grow := func(int64) bool { return os.Truncate(name, info.Size()+9) == nil }
-		source, err := readAll(from, info.Size(), &config.Config{MaxContent: 1 << 30}, 1<<30, grow)
+		source, err := readAll(from, info.Size(), &config.Config{MaxContent: 1 << 30}, grow)
 		n = len(source.Bytes)
-		return source, err
+		source.Release()
+		return err
 	}
-	if _, err := stable(name, grows); err != errChanging || n != reads+9*rereads+1 {
+	if err := stable(name, grows); err != errChanging || n != reads+9*rereads+1 {
 		t.Error(n, err)
 	}
 }
@@ -131,7 +132,7 @@ func TestRoomIsAskedOnceOfAFileAndAsItComesOfAStream(t *testing.T) {
 	cfg := &config.Config{MaxContent: 1 << 30, Compression: true}
 	for _, c := range []struct{ hint, length, left int64 }{{300000, 300000, 0}, {0, 300000, 300000}, {100000, 300000, 300000 - 100000}} {
 		left, asked := int64(1<<30), 0
-		source, err := readAll(strings.NewReader(strings.Repeat("x", int(c.length))), c.hint, cfg, c.length, func(bytes int64) bool {
+		source, err := readAll(strings.NewReader(strings.Repeat("x", int(c.length))), c.hint, cfg, func(bytes int64) bool {
 			left, asked = left-bytes, asked+1
 			return true
 		})
@@ -144,7 +145,7 @@ func TestRoomIsAskedOnceOfAFileAndAsItComesOfAStream(t *testing.T) {
 		}
 	}
 	short := func(bytes int64) bool { return false }
-	if _, err := readAll(strings.NewReader("x"), 0, cfg, 1<<30, short); err != errNoMemory {
+	if _, err := readAll(strings.NewReader("x"), 0, cfg, short); err != errNoMemory {
 		t.Error(err)
 	}
 }

@@ -1,12 +1,8 @@
-// Reading one file, or a stream; a part of load.go.
-
 package content
 
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
-	"fmt"
 	"hash"
 	"io"
 	"io/fs"
@@ -18,20 +14,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
-var (
-	errDirectory  = errors.New("it is a directory (Docker creates one when the source of a mount is missing)")
-	errNotRegular = errors.New("it is not a regular file")
-	errOnce       = errors.New("it can be read only once")
-	errEmpty      = errors.New("it is empty")
-	errChanging   = errors.New("it keeps changing while it is read")
-	errNoMemory   = errors.New("there is not enough memory for it")
-)
-
-func errTooLarge(most int64) error {
-	return fmt.Errorf("it is larger than %d bytes (raise --max-content-bytes)", most)
-}
-
-// A file that changes while it is read is read again so often, and so much later (K-103).
+// A file that changes while it is read is read again this often, and this much later (K-103).
 const (
 	rereads     = 10
 	rereadPause = 100 * time.Millisecond
@@ -40,29 +23,62 @@ const (
 // freshTime is how long ago a write must have begun to be taken for over: it sets the file's time then, and only then.
 const freshTime = 2 * time.Second
 
-// readSize is how many bytes are read at once.
-const readSize = 64 << 10
-
-// stable reads a regular file until it did not change meanwhile. What was read in vain is released.
-func stable[T interface{ Release() }](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, err error) {
-	for attempt := 0; ; attempt++ {
-		var steady bool
-		if got, steady, err = readOnce(name, read); err != nil || steady {
-			return got, err
-		}
-		got.Release()
-		if attempt == rereads {
-			return got, errChanging
-		}
-		time.Sleep(rereadPause)
+// readRegular reads a regular file.
+func readRegular(cfg *config.Config, room Room) (source Source, err error) {
+	err = stable(cfg.File, func(from io.Reader, info fs.FileInfo) (err error) {
+		source.Release() // what was read before the file changed
+		source, err = readAll(from, info.Size(), cfg, room)
+		source.Name, source.Modified = cfg.File, info.ModTime()
+		return err
+	})
+	if err != nil {
+		source.Release()
+		return Source{}, err
 	}
+	return source, nil
 }
 
-// readOnce reads no further than the end that there was: a file that grows could lead on for ever.
-func readOnce[T interface{ Release() }](name string, read func(io.Reader, fs.FileInfo) (T, error)) (got T, steady bool, err error) {
+// digestRegular is the digest of what readRegular would read.
+func digestRegular(cfg *config.Config) (digest Digest, err error) {
+	err = stable(cfg.File, func(from io.Reader, info fs.FileInfo) error {
+		hash, most := sha256.New(), cfg.MaxContent
+		if info.Size() > most {
+			return errTooLarge(most)
+		}
+		n, err := io.Copy(hash, io.LimitReader(from, min(enough(cfg), most+1)))
+		switch {
+		case err != nil:
+			return err
+		case n > most:
+			return errTooLarge(most)
+		case n == 0:
+			return errEmpty
+		}
+		digest = Digest(hash.Sum(nil))
+		return nil
+	})
+	return digest, err
+}
+
+// stable has a regular file read until it did not change meanwhile.
+func stable(name string, read func(io.Reader, fs.FileInfo) error) error {
+	for attempt := 0; attempt <= rereads; attempt++ {
+		if attempt > 0 {
+			time.Sleep(rereadPause)
+		}
+		if steady, err := readOnce(name, read); steady || err != nil {
+			return err
+		}
+	}
+	return errChanging
+}
+
+// readOnce reads no further than the end that there was: a file that grows could lead on for ever. Of a file that was not
+// steady it gives no error: it may have been empty for a moment.
+func readOnce(name string, read func(io.Reader, fs.FileInfo) error) (steady bool, err error) {
 	file, before, err := openRegular(name)
 	if err != nil {
-		return got, false, err
+		return false, err
 	}
 	defer file.Close()
 	end := int64(math.MaxInt64)
@@ -71,46 +87,42 @@ func readOnce[T interface{ Release() }](name string, read func(io.Reader, fs.Fil
 	}
 	from, seen, fresh := &io.LimitedReader{R: regular{file}, N: end}, sha256.New(), isFresh(before)
 	if fresh {
-		got, err = read(io.TeeReader(from, seen), before)
+		err = read(io.TeeReader(from, seen), before)
 	} else {
-		got, err = read(from, before)
+		err = read(from, before)
 	}
 	if err != nil && err != errEmpty {
-		return got, false, err
+		return false, err
 	}
-	steady = !fresh || isStill(file, end-from.N, seen)
-	after, err2 := file.Stat()
-	if err2 != nil {
-		got.Release()
-		return got, false, err2
+	after, failed := file.Stat()
+	if failed != nil {
+		return false, failed
 	}
-	if steady = steady && isSame(before, after) && from.N > 0; !steady {
-		err = nil
+	if !isSame(before, after) || from.N == 0 || fresh && !isStill(file, end-from.N, seen) {
+		return false, nil
 	}
-	return got, steady, err
+	return true, err
 }
 
 // regular is a file that says it is a regular one.
-type regular struct{ *os.File }
+type regular struct{ file *os.File }
 
 // Read waits for a second and no longer: what makes its reader wait has no end, like /proc/kmsg.
 func (r regular) Read(b []byte) (int, error) {
-	_ = r.SetReadDeadline(time.Now().Add(time.Second)) // most files have none
-	return r.File.Read(b)
+	_ = r.file.SetReadDeadline(time.Now().Add(time.Second)) // most files have none
+	return r.file.Read(b)
 }
 
 // openRegular looks before it opens, so that a FIFO's writer is not led to believe in a reader, and again at what it
 // has opened.
-func openRegular(name string) (*os.File, fs.FileInfo, error) {
-	info, err := os.Stat(name)
-	if err == nil {
+func openRegular(name string) (file *os.File, info fs.FileInfo, err error) {
+	if info, err = os.Stat(name); err == nil {
 		err = isRegular(info)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
+	if file, err = os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
 		return nil, nil, err
 	}
 	if info, err = file.Stat(); err == nil {
@@ -147,85 +159,4 @@ func isStill(file io.ReaderAt, length int64, hash hash.Hash) bool {
 func isSame(before, after fs.FileInfo) bool {
 	a, b := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
 	return a.Size == b.Size && a.Mtim == b.Mtim && a.Ctim == b.Ctim
-}
-
-func readStream(file *os.File, cfg *config.Config, enough int64, room Room) (Source, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return Source{}, err
-	}
-	size := int64(0)
-	if position, err := file.Seek(0, io.SeekCurrent); err == nil && info.Mode().IsRegular() {
-		size = max(info.Size()-position, 0) // its beginning may have been read by somebody else
-	}
-	return readAll(file, size, cfg, enough, room)
-}
-
-// readAll reads to the end, or until there is enough. The size is a hint: for so many bytes room is asked before they are
-// read, for others when they have come.
-func readAll(from io.Reader, size int64, cfg *config.Config, enough int64, room Room) (source Source, err error) {
-	if size > cfg.MaxContent {
-		return source, errTooLarge(cfg.MaxContent)
-	}
-	size = min(size, enough)
-	plain := size > 0 && !room(size+forVariants(size, cfg))
-	if plain && (forVariants(size, cfg) == 0 || !room(size)) {
-		return source, errNoMemory
-	}
-	into, err := newFilling()
-	if err != nil {
-		return source, err
-	}
-	if err = fill(into, io.LimitReader(from, enough), size, cfg.MaxContent, room); err != nil {
-		into.abandon()
-		return source, err
-	}
-	shared, err := into.seal()
-	if err != nil {
-		return source, err
-	}
-	if length := into.length; length > size {
-		plain = mayHaveVariants(length, cfg) && !room(forVariants(length, cfg))
-	}
-	return Source{Bytes: shared.bytes, Shared: shared, Plain: plain}, nil
-}
-
-func fill(into *filling, from io.Reader, size, most int64, room Room) error {
-	for buffer := make([]byte, readSize); ; {
-		n, err := from.Read(buffer)
-		switch length := into.length + int64(n); {
-		case length > most:
-			return errTooLarge(most)
-		case length > size && n > 0 && !room(int64(n)):
-			return errNoMemory
-		}
-		if _, full := into.Write(buffer[:n]); full != nil {
-			return full
-		}
-		switch {
-		case err == io.EOF && into.length == 0:
-			return errEmpty
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-}
-
-// digestOf is that of what readAll would read.
-func digestOf(from io.Reader, size, most int64) (digest Digest, err error) {
-	hash := sha256.New()
-	n := int64(0)
-	if size <= most {
-		n, err = io.Copy(hash, io.LimitReader(from, most+1))
-	}
-	switch {
-	case err != nil:
-	case size > most || n > most:
-		err = errTooLarge(most)
-	case n == 0:
-		err = errEmpty
-	}
-	return Digest(hash.Sum(nil)), err
 }

@@ -3,33 +3,50 @@ package content
 import (
 	"errors"
 	"fmt"
-
-	"github.com/sirupsen/logrus"
+	"time"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 	"gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
 )
 
-// enough is how many bytes of a policy are read: one more than it may have.
-const enough = mtasts.MaxSize + 1
+// enoughPolicy is how many bytes of a policy are read: one more than it may have.
+const enoughPolicy = mtasts.MaxSize + 1
 
-// publish makes the bytes to serve of an MTA-STS policy, and logs what is to be known of them. An error has a line for
-// each finding (K-92).
-func publish(policy []byte, cfg *config.Config, log *logrus.Logger) ([]byte, error) {
-	findings, err := sound(policy, cfg)
+// publish makes the content of an MTA-STS policy, with what whoever publishes it should know.
+func publish(source Source, cfg *config.Config) (*Content, error) {
+	defer source.Release()
+	findings, err := publishable(source.Bytes, cfg)
 	if err != nil {
 		return nil, err
 	}
+	digest, record := source.Digest(), mtasts.Record(source.Bytes)
+	served := Source{Bytes: mtasts.Served(source.Bytes), Name: source.Name, Modified: source.Modified, OneShot: source.OneShot}
+	c := Build(served, cfg, time.Now())
+	c.SourceDigest = digest
 	for _, line := range findings.Lines() {
-		log.Warnf("mta-sts: %s", line)
+		c.Warnings = append(c.Warnings, "mta-sts: "+line)
 	}
-	log.Infof("mta-sts: publish %s as the TXT record of _mta-sts.DOMAIN", mtasts.Record(policy))
-	return mtasts.Served(policy), nil
+	c.Advice = fmt.Sprintf("mta-sts: publish %s as the TXT record of _mta-sts.DOMAIN", record)
+	return c, nil
+}
+
+// publishable returns the findings of a policy that may be published. An error has a line for each of one that may not
+// (K-92).
+func publishable(policy []byte, cfg *config.Config) (*mtasts.Findings, error) {
+	findings := mtasts.Lint(policy)
+	if !findings.HasError {
+		return findings, nil
+	}
+	var all []error
+	for _, line := range findings.Lines() {
+		all = append(all, fmt.Errorf("cannot publish the policy from %s: %s", origin(cfg), line))
+	}
+	return nil, errors.Join(all...)
 }
 
 // Answer is what to print for cfg.Question, and the exit status.
 func Answer(cfg *config.Config) (text string, status int, err error) {
-	source, err := read(cfg, enough, func(int64) bool { return true })
+	source, err := read(cfg, func(int64) bool { return true })
 	if err != nil {
 		return "", 0, err
 	}
@@ -38,7 +55,7 @@ func Answer(cfg *config.Config) (text string, status int, err error) {
 		text, status = lint(source.Bytes, cfg.Question.Format)
 		return text, status, nil
 	}
-	if _, err := sound(source.Bytes, cfg); err != nil {
+	if _, err := publishable(source.Bytes, cfg); err != nil {
 		return "", 0, err
 	}
 	text = mtasts.Record(source.Bytes)
@@ -60,17 +77,4 @@ func lint(policy []byte, format string) (text string, status int) {
 		text += line + "\n"
 	}
 	return text, status
-}
-
-// sound returns the findings of a policy that may be published.
-func sound(policy []byte, cfg *config.Config) (*mtasts.Findings, error) {
-	findings := mtasts.Lint(policy)
-	if !findings.HasError {
-		return findings, nil
-	}
-	var all []error
-	for _, line := range findings.Lines() {
-		all = append(all, fmt.Errorf("cannot publish the policy from %s: %s", origin(cfg), line))
-	}
-	return nil, errors.Join(all...)
 }

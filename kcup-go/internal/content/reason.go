@@ -1,14 +1,28 @@
-// The words for what the system says. Sibling: kcup-rust/src/content/reason.rs
-
 package content
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
-// Reason is why something failed, without what a library was doing.
+// Why there is no content (K-11, K-101 to K-104).
+var (
+	errDirectory  = errors.New("it is a directory (Docker creates one when the source of a mount is missing)")
+	errNotRegular = errors.New("it is not a regular file")
+	errOneShot    = errors.New("it can be read only once")
+	errEmpty      = errors.New("it is empty")
+	errChanging   = errors.New("it keeps changing while it is read")
+	errNoMemory   = errors.New("there is not enough memory for it")
+)
+
+func errTooLarge(most int64) error {
+	return fmt.Errorf("it is larger than %d bytes (raise --max-content-bytes)", most)
+}
+
+// Reason is why the system refused something, in the words of SPEC and without what a library was doing.
 func Reason(err error) error {
 	var number syscall.Errno
 	switch {
@@ -16,6 +30,12 @@ func Reason(err error) error {
 		return errors.New("no such file")
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("permission denied")
+	case errors.Is(err, syscall.EISDIR):
+		return errDirectory
+	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
+		return errNoMemory
+	case errors.Is(err, os.ErrDeadlineExceeded): // a file that makes its reader wait
+		return errNotRegular
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return errors.New("address not available")
 	case errors.As(err, &number):

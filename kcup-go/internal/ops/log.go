@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
 // Print writes what was asked for to standard output. Even writing nothing would wait for one that takes nothing.
@@ -41,6 +42,16 @@ func NewLog(out io.Writer, level, format string) *logrus.Logger {
 		log.SetLevel(parsed)
 	}
 	return log
+}
+
+// Tell logs what there is to say of content that was loaded.
+func Tell(log *logrus.Logger, c *content.Content) {
+	for _, warning := range c.Warnings {
+		log.Warn(warning)
+	}
+	if c.Advice != "" {
+		log.Info(c.Advice)
+	}
 }
 
 // formatter writes an event as one line. The library's own formatters call a level "warning" that the option calls warn.

@@ -108,12 +108,13 @@ func (r *Reload) read() (content.Source, error) {
 func (r *Reload) load(source content.Source, err error) {
 	var c *content.Content
 	if err == nil {
-		c, err = content.Make(source, r.cfg, r.log)
+		c, err = content.Make(source, r.cfg)
 	}
 	if err != nil {
 		r.fail(err.Error())
 		return
 	}
+	Tell(r.log, c)
 	c.Collapse(r.server.Spare())
 	r.server.Replace(c)
 	r.OK.Add(1)

@@ -18,7 +18,7 @@ func loaded(t *testing.T, text string) *respond.Responses {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := content.Load(&config.Config{File: name, MaxContent: 1 << 20}, func(int64) bool { return true }, nil)
+	c, err := content.Load(&config.Config{File: name, MaxContent: 1 << 20}, func(int64) bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}
