@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/BurntSushi/toml v1.6.0
-	github.com/jessevdk/go-flags v1.6.1
 	github.com/klauspost/compress v1.20.0
 	github.com/landlock-lsm/go-landlock v0.11.0
 	github.com/molecule-man/go-brrr v1.0.1

@@ -1,56 +1,66 @@
 package config
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
 )
 
-// check says what is wrong with a value, in the words of K-04, or nothing.
-// rule is a `check` tag of the table: a word, and what it needs.
-func check(rule, value string) string {
-	words := strings.Fields(rule)
-	switch words[0] {
-	case "filled":
-		if value == "" {
-			return "is empty"
+// What follows are the checks of the table: each says what is wrong with a value in the words of K-04, or nothing.
+
+func checkFilled(value string) string {
+	if value == "" {
+		return "is empty"
+	}
+	return ""
+}
+
+// whole is the check for a number of ASCII digits within bounds.
+func whole(least, most int64) func(string) string {
+	return func(value string) string {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if strings.Trim(value, "0123456789") != "" || err != nil || n < least || n > most {
+			return fmt.Sprintf("is not a whole number from %d to %d", least, most)
 		}
-	case "whole":
-		if !isWhole(value, words[1], words[2]) {
-			return "is not a whole number from " + words[1] + " to " + words[2]
+		return ""
+	}
+}
+
+func oneOf(words ...string) func(string) string {
+	return func(value string) string {
+		if !slices.Contains(words, value) {
+			return "is not one of " + strings.Join(words, ", ")
 		}
-	case "one-of":
-		for _, word := range words[1:] {
-			if value == word {
-				return ""
-			}
-		}
-		return "is not one of " + strings.Join(words[1:], ", ")
-	case "host":
-		return checkHost(value)
-	case "socket":
-		if at, err := netip.ParseAddrPort(value); err != nil || at.Addr().Zone() != "" {
-			return "is not ADDR:PORT"
-		}
-	case "path":
-		return checkPath(value)
-	case "media-type":
-		if !isMediaType(value) {
-			return "is not a media type"
-		}
-	case "header":
-		_, wrong := parseField(value)
-		return wrong
-	case "mx":
-		return mtasts.WrongWith(value)
-	case "domain":
-		if mtasts.Domain(value) == "" {
-			return "is not a domain name"
-		}
-	default:
-		return "has no check called " + words[0]
+		return ""
+	}
+}
+
+func checkSocket(value string) string {
+	if at, err := netip.ParseAddrPort(value); err != nil || at.Addr().Zone() != "" {
+		return "is not ADDR:PORT"
+	}
+	return ""
+}
+
+func checkField(value string) string {
+	_, wrong := parseField(value)
+	return wrong
+}
+
+func checkContentType(value string) string {
+	if !isMediaType(value) {
+		return "is not a media type"
+	}
+	return ""
+}
+
+func checkDomain(value string) string {
+	if mtasts.Domain(value) == "" {
+		return "is not a domain name"
 	}
 	return ""
 }
@@ -74,14 +84,6 @@ func checkHost(value string) string {
 	return ""
 }
 
-func isWhole(value, least, most string) bool {
-	if value == "" || strings.Trim(value, "0123456789") != "" {
-		return false
-	}
-	n, err := strconv.ParseInt(value, 10, 64)
-	return err == nil && n >= number(least) && n <= number(most)
-}
-
 func checkPath(value string) string {
 	if !strings.HasPrefix(value, "/") {
 		return `does not start with "/"`
@@ -95,7 +97,7 @@ func checkPath(value string) string {
 }
 
 // ownFields are the fields that --header must not set (K-44).
-var ownFields = [...]string{"content-type", "content-length", "transfer-encoding", "connection", "date", "etag",
+var ownFields = []string{"content-type", "content-length", "transfer-encoding", "connection", "date", "etag",
 	"last-modified", "content-range", "content-encoding", "accept-ranges"}
 
 // longestName is that of kcup-rust's library.
@@ -108,10 +110,8 @@ func parseField(text string) (Field, string) {
 		return Field{}, `is not "Name: value"`
 	}
 	name = strings.ToLower(name)
-	for _, own := range ownFields {
-		if name == own {
-			return Field{}, "sets a field that kcup sets itself"
-		}
+	if slices.Contains(ownFields, name) {
+		return Field{}, "sets a field that kcup sets itself"
 	}
 	return Field{name, value}, ""
 }

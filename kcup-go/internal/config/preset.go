@@ -12,13 +12,13 @@ const MTASTS Preset = "mta-sts"
 var decided = [...]string{"path", "content-type", "compression"}
 
 // applyPreset puts in what the preset says of other options, none of which may have been given (K-90).
-func (cfg *Config) applyPreset(given map[string]explicit) error {
+func (cfg *Config) applyPreset(given settings) error {
 	if cfg.Preset == "" {
 		return nil
 	}
 	for _, name := range decided {
-		if option, is := given[name]; is {
-			return usagef("%s: %q cannot be given with --preset %s", option.source, option.value, cfg.Preset)
+		if s := given[name]; s.source != "" && s.values != nil {
+			return usagef("%s: %q cannot be given with --preset %s", s.source, s.values[0], cfg.Preset)
 		}
 	}
 	// RFC 8461 section 3.2: the well-known path, the media type.

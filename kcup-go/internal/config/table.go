@@ -1,36 +1,77 @@
 package config
 
-// table is what can be asked for, as text. The library only splits the command line: a value gets its
-// meaning and its checks afterwards, because the wording of an error is promised (K-04) and an empty
-// variable counts as unset (K-02). `var` is the variable, `check` is read by check.go, `else` is what
-// --help says where there is no literal default.
-type table struct {
-	File            string   `short:"f" long:"file" var:"FILE" value-name:"PATH" else:"standard input" check:"filled" unquote:"false" description:"file to serve; - is standard input"`
-	StdinTimeout    string   `long:"stdin-read-timeout-seconds" var:"STDIN_READ_TIMEOUT_SECONDS" value-name:"N" default:"60" check:"whole 1 86400" unquote:"false" description:"how long to wait for the end of standard input"`
-	Host            string   `short:"h" long:"host" var:"HOST" value-name:"ADDR" default:"127.0.0.1" check:"host" unquote:"false" description:"address to listen on, or unix:PATH"`
-	Port            string   `short:"p" long:"port" var:"PORT" value-name:"N" default:"5000" check:"whole 0 65535" unquote:"false" description:"port to listen on; 0 picks a free one"`
-	MaxContent      string   `long:"max-content-bytes" var:"MAX_CONTENT_BYTES" value-name:"N" default:"67108864" check:"whole 1 1099511627776" unquote:"false" description:"refuse content larger than this"`
-	Path            string   `long:"path" var:"SERVE_PATH" value-name:"P" else:"any path" check:"path" unquote:"false" description:"serve only this exact path"`
-	ContentType     string   `long:"content-type" var:"CONTENT_TYPE" value-name:"T" else:"by file name, else by content" check:"media-type" unquote:"false" description:"content-type to send, verbatim"`
-	Header          []string `long:"header" var:"HEADERS" value-name:"'Name: value'" else:"none" check:"header" unquote:"false" description:"field to add to every answer with content (repeat; variable: one a line)"`
-	Compression     string   `long:"compression" var:"COMPRESSION" value-name:"C" default:"auto" check:"one-of auto off" unquote:"false" description:"auto or off: br and gzip variants, made once"`
-	ReloadInterval  string   `long:"reload-interval-seconds" var:"RELOAD_INTERVAL_SECONDS" value-name:"N" default:"0" check:"whole 0 86400" unquote:"false" description:"look at the file so often, and load it when it changed; 0 is never"`
-	MaxConnections  string   `long:"max-connections" var:"MAX_CONNECTIONS" value-name:"N" default:"20000" check:"whole 1 1000000" unquote:"false" description:"at this many the longest silent one makes room"`
-	HeaderTimeout   string   `long:"header-timeout-seconds" var:"HEADER_TIMEOUT_SECONDS" value-name:"N" default:"10" check:"whole 1 86400" unquote:"false" description:"first byte to end of a request head"`
-	IdleTimeout     string   `long:"idle-timeout-seconds" var:"IDLE_TIMEOUT_SECONDS" value-name:"N" default:"75" check:"whole 1 86400" unquote:"false" description:"silence between requests"`
-	WriteTimeout    string   `long:"write-timeout-seconds" var:"WRITE_TIMEOUT_SECONDS" value-name:"N" default:"30" check:"whole 1 86400" unquote:"false" description:"no byte of an answer accepted by the peer"`
-	ShutdownTimeout string   `long:"shutdown-timeout-seconds" var:"SHUTDOWN_TIMEOUT_SECONDS" value-name:"N" default:"5" check:"whole 1 86400" unquote:"false" description:"how long a drain may take"`
-	Threads         string   `long:"threads" var:"THREADS" value-name:"N" else:"the CPUs this cgroup grants" check:"whole 1 1024" unquote:"false" description:"workers"`
-	Preset          string   `long:"preset" var:"PRESET" value-name:"P" else:"none" check:"one-of mta-sts" unquote:"false" description:"mta-sts: check the content, and serve it as a policy should be"`
-	Sandbox         string   `long:"sandbox" var:"SANDBOX" value-name:"S" default:"auto" check:"one-of auto off required" unquote:"false" description:"auto, off, required: give up what serving does not need"`
-	Admin           string   `long:"admin" var:"ADMIN" value-name:"ADDR:PORT" else:"none" check:"socket" unquote:"false" description:"listen there for /metrics, /healthz and /readyz"`
-	AccessLog       string   `long:"access-log" var:"ACCESS_LOG" value-name:"F" default:"off" check:"one-of off common json" unquote:"false" description:"off, common, json: a line for each answer on standard output"`
-	LogLevel        string   `long:"log-level" var:"LOG_LEVEL" value-name:"L" default:"info" check:"one-of error warn info debug trace" unquote:"false" description:"error, warn, info, debug or trace"`
-	LogFormat       string   `long:"log-format" var:"LOG_FORMAT" value-name:"F" default:"text" check:"one-of text json" unquote:"false" description:"text or json, on standard error"`
+import "gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
 
-	Health struct{} `command:"healthcheck"`
-	MTASTS command  `command:"mta-sts" subcommands-optional:"true"`
+// option is a row of the table of options. Its value is text until all are checked.
+type option struct {
+	short    string
+	name     string
+	variable string
+	argument string // the value, as --help calls it; empty: there is none
+	standard string // the default
+	unset    string // what --help calls the default where there is none
+	many     bool
+	check    func(value string) (wrong string)
+	help     string
+}
 
-	Help    func() error `long:"help" description:"print this"`
-	Version func() error `long:"version" description:"print the version"`
+// table is everything that can be asked for, in the order of --help.
+var table = []option{
+	{short: "f", name: "file", variable: "FILE", argument: "PATH", unset: "standard input", check: checkFilled,
+		help: "file to serve; - is standard input"},
+	{name: "stdin-read-timeout-seconds", variable: "STDIN_READ_TIMEOUT_SECONDS", argument: "N", standard: "60", check: whole(1, 86400),
+		help: "how long to wait for the end of standard input"},
+	{short: "h", name: "host", variable: "HOST", argument: "ADDR", standard: "127.0.0.1", check: checkHost,
+		help: "address to listen on, or unix:PATH"},
+	{short: "p", name: "port", variable: "PORT", argument: "N", standard: "5000", check: whole(0, 65535),
+		help: "port to listen on; 0 picks a free one"},
+	{name: "max-content-bytes", variable: "MAX_CONTENT_BYTES", argument: "N", standard: "67108864", check: whole(1, 1<<40),
+		help: "refuse content larger than this"},
+	{name: "path", variable: "SERVE_PATH", argument: "P", unset: "any path", check: checkPath,
+		help: "serve only this exact path"},
+	{name: "content-type", variable: "CONTENT_TYPE", argument: "T", unset: "by file name, else by content", check: checkContentType,
+		help: "content-type to send, verbatim"},
+	{name: "header", variable: "HEADERS", argument: "'Name: value'", unset: "none", many: true, check: checkField,
+		help: "field to add to every answer with content (repeat; variable: one a line)"},
+	{name: "compression", variable: "COMPRESSION", argument: "C", standard: "auto", check: oneOf("auto", "off"),
+		help: "auto or off: br and gzip variants, made once"},
+	{name: "reload-interval-seconds", variable: "RELOAD_INTERVAL_SECONDS", argument: "N", standard: "0", check: whole(0, 86400),
+		help: "look at the file so often, and load it when it changed; 0 is never"},
+	{name: "max-connections", variable: "MAX_CONNECTIONS", argument: "N", standard: "20000", check: whole(1, 1000000),
+		help: "at this many the longest silent one makes room"},
+	{name: "header-timeout-seconds", variable: "HEADER_TIMEOUT_SECONDS", argument: "N", standard: "10", check: whole(1, 86400),
+		help: "first byte to end of a request head"},
+	{name: "idle-timeout-seconds", variable: "IDLE_TIMEOUT_SECONDS", argument: "N", standard: "75", check: whole(1, 86400),
+		help: "silence between requests"},
+	{name: "write-timeout-seconds", variable: "WRITE_TIMEOUT_SECONDS", argument: "N", standard: "30", check: whole(1, 86400),
+		help: "no byte of an answer accepted by the peer"},
+	{name: "shutdown-timeout-seconds", variable: "SHUTDOWN_TIMEOUT_SECONDS", argument: "N", standard: "5", check: whole(1, 86400),
+		help: "how long a drain may take"},
+	{name: "threads", variable: "THREADS", argument: "N", unset: "the CPUs this cgroup grants", check: whole(1, 1024),
+		help: "workers"},
+	{name: "preset", variable: "PRESET", argument: "P", unset: "none", check: oneOf("mta-sts"),
+		help: "mta-sts: check the content, and serve it as a policy should be"},
+	{name: "sandbox", variable: "SANDBOX", argument: "S", standard: "auto", check: oneOf("auto", "off", "required"),
+		help: "auto, off, required: give up what serving does not need"},
+	{name: "admin", variable: "ADMIN", argument: "ADDR:PORT", unset: "none", check: checkSocket,
+		help: "listen there for /metrics, /healthz and /readyz"},
+	{name: "access-log", variable: "ACCESS_LOG", argument: "F", standard: "off", check: oneOf("off", "common", "json"),
+		help: "off, common, json: a line for each answer on standard output"},
+	{name: "log-level", variable: "LOG_LEVEL", argument: "L", standard: "info", check: oneOf("error", "warn", "info", "debug", "trace"),
+		help: "error, warn, info, debug or trace"},
+	{name: "log-format", variable: "LOG_FORMAT", argument: "F", standard: "text", check: oneOf("text", "json"),
+		help: "text or json, on standard error"},
+	{name: "help", help: "print this"},
+	{name: "version", help: "print the version"},
+}
+
+// verbs are the words that may follow mta-sts, with their own options, which have no variables.
+var verbs = map[string][]option{
+	"lint": {{name: "format", argument: "F", standard: "text", check: oneOf("text", "json")}},
+	"txt":  {{name: "domain", argument: "D", check: checkDomain}},
+	"new": {
+		{name: "mode", argument: "M", check: oneOf("enforce", "testing", "none")},
+		{name: "mx", argument: "HOST", many: true, check: mtasts.WrongWith},
+		{name: "max-age", argument: "N", check: whole(0, mtasts.MaxMaxAge)},
+	},
 }

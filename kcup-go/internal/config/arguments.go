@@ -1,0 +1,120 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// arguments are a command line taken apart. Our own few lines do it, since no library found reports what is wrong in the
+// words of K-04: some take the next option for a missing value, others print what went wrong, or end the process.
+type arguments struct {
+	given map[string][]string // values by the names of their options: of a single-valued one the last
+	words []string            // that are neither options nor their values
+	stop  string              // help or version, which ends the reading where it stands
+}
+
+func takeApart(args []string) (a arguments, err error) {
+	a.given = map[string][]string{}
+	known := table
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		if arg == "--" {
+			a.words = append(a.words, args...)
+			break
+		}
+		if !isOption(arg) {
+			if a.words = append(a.words, arg); len(a.words) == 2 && a.words[0] == "mta-sts" {
+				known = slices.Concat(table, verbs[arg])
+			}
+			continue
+		}
+		name, value, attached := cutOption(arg)
+		at := slices.IndexFunc(known, func(o option) bool { return "--"+o.name == name || "-"+o.short == name })
+		switch {
+		case at < 0:
+			return a, usagef("unknown option %q (see kcup --help)", name)
+		case known[at].argument == "" && attached:
+			return a, usagef("%s takes no value", name)
+		case known[at].argument == "":
+			a.stop = known[at].name
+			return a, nil
+		case !attached && (len(args) == 0 || isOption(args[0])):
+			return a, usagef("--%s needs a value", known[at].name)
+		case !attached:
+			value, args = args[0], args[1:]
+		}
+		if option := known[at]; option.many {
+			a.given[option.name] = append(a.given[option.name], value)
+		} else {
+			a.given[option.name] = []string{value}
+		}
+	}
+	return a, nil
+}
+
+// isOption says whether an argument is an option, or several: - alone is a file.
+func isOption(arg string) bool { return strings.HasPrefix(arg, "-") && arg != "-" }
+
+// cutOption cuts --name=value, -xvalue and -x=value.
+func cutOption(arg string) (name, value string, attached bool) {
+	if strings.HasPrefix(arg, "--") {
+		return strings.Cut(arg, "=")
+	}
+	_, size := utf8.DecodeRuneInString(arg[1:])
+	name, value = arg[:1+size], arg[1+size:]
+	return name, strings.TrimPrefix(value, "="), value != ""
+}
+
+// setting is the values of an option, and where they come from: empty for the default.
+type setting struct {
+	source string
+	values []string
+}
+
+type settings map[string]setting
+
+// settle lets variables, and then defaults, stand in for options that were not given, and checks every value. A variable
+// that is empty counts as unset (K-02).
+func (a *arguments) settle(options []option, getenv func(string) string) (settings, error) {
+	found := settings{}
+	for _, o := range options {
+		s := setting{"--" + o.name, a.given[o.name]}
+		if s.values == nil && o.variable != "" {
+			s = setting{o.variable, o.split(getenv(o.variable))}
+		}
+		if s.values == nil && o.standard != "" {
+			s.values = []string{o.standard}
+			s.source = ""
+		}
+		for _, value := range s.values {
+			if wrong := o.check(value); wrong != "" {
+				return nil, usagef("%s: %q %s", s.source, value, wrong)
+			}
+		}
+		found[o.name] = s
+	}
+	return found, nil
+}
+
+// split makes values of a variable.
+func (o *option) split(value string) []string {
+	switch {
+	case value == "":
+		return nil
+	case o.many:
+		return strings.FieldsFunc(value, func(r rune) bool { return r == '\n' })
+	}
+	return []string{value}
+}
+
+// text is the value of a single-valued option.
+func (s settings) text(name string) string {
+	if values := s[name].values; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+func (s settings) number(name string) int64 { return number(s.text(name)) }
