@@ -1,16 +1,16 @@
-//! A request allocates nothing, from the guard's first byte to the answer's head, and nor does its line in the access log.
+//! A request allocates nothing, from the guard's first byte to the response's head, and neither does its access log line.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use kcup_rust::access_log::{AccessLog, Peer};
-use kcup_rust::config::{Compression, LineFormat};
-use kcup_rust::content::{Content, Settings};
-use kcup_rust::server::clock::Clock;
-use kcup_rust::server::codec::Codec;
+use kcup_rust::config::{self, LineFormat, Parsed};
+use kcup_rust::content::{Content, Source};
+use kcup_rust::respond::{Now, Responses};
+use kcup_rust::server::codec;
 use kcup_rust::server::guard::{Guard, Verdict};
 
 struct Counting;
@@ -35,24 +35,25 @@ static COUNTING: Counting = Counting;
 const REQUEST: &[u8] = b"GET /.well-known/mta-sts.txt HTTP/1.1\r\nhost: mta-sts.example.com\r\n\
     user-agent: curl/8.0\r\naccept: */*\r\naccept-encoding: gzip, br\r\nif-none-match: \"x\"\r\n\r\n";
 
+fn responses(bytes: Bytes) -> Arc<Responses> {
+    let Ok(Parsed::Serve(options)) = config::parse(["kcup".into()]) else {
+        unreachable!("the options are valid");
+    };
+    let source = Source::new(bytes, Some(UNIX_EPOCH)).expect("it is not empty");
+    Arc::new(Responses::new(Content::new(source, &options).expect("it is no policy"), &options))
+}
+
 /// One test, since the counter is the whole process's.
 #[test]
 fn a_request_allocates_nothing() {
-    let settings = Settings {
-        file_name: None,
-        content_type: None,
-        headers: Vec::new(),
-        compression: Compression::Auto,
-        path: None,
-        plain: false,
-    };
-    let content = Arc::new(Content::new(Bytes::from(vec![b'x'; 10240]), UNIX_EPOCH, &settings));
-    let mut codec = Codec::new(content, &Clock::new(Instant::now()));
+    let (responses, now) = (responses(Bytes::from(vec![b'x'; 10240])), Now::new(0));
+    let mut head = Vec::new();
     let mut exchange = || {
         let Verdict::Complete(facts) = Guard::default().scan(REQUEST) else {
             panic!("the guard refuses the request");
         };
-        assert!(codec.answer(&REQUEST[..facts.length], true).keep_alive);
+        let response = codec::response(&REQUEST[..facts.length], true, &responses, &now, &mut head);
+        assert!(response.keep_alive);
     };
     const ROUNDS: usize = 1000;
     (0..10).for_each(|_| exchange());
@@ -62,7 +63,7 @@ fn a_request_allocates_nothing() {
     lines_allocate_nothing();
 }
 
-/// Warm, that is, when as many batches wait as may: what is handed over then comes back.
+/// Once as many batches wait as may: then one that is handed over comes back.
 fn lines_allocate_nothing() {
     for format in [LineFormat::Common, LineFormat::Json] {
         let log = AccessLog::new(format);

@@ -135,7 +135,7 @@ func Build(source Source, cfg *config.Config, now time.Time) *Content {
 	}
 	c := &Content{
 		Shared: source.Shared, Bytes: source.Bytes, MediaType: kind, ETag: `"` + digits + `"`,
-		LastModified: modified.Unix(), Loaded: now.Unix(), SourceDigest: sum, OneShot: source.OneShot,
+		LastModified: max(modified.Unix(), 0), Loaded: now.Unix(), SourceDigest: sum, OneShot: source.OneShot,
 	}
 	c.holders.Store(1)
 	c.Variants[Identity] = Variant{c.Bytes, c.ETag}

@@ -3,32 +3,27 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
-use kcup_rust::config::Compression;
-use kcup_rust::content::{Content, Settings};
-use kcup_rust::server::clock::Clock;
-use kcup_rust::server::codec::Codec;
+use kcup_rust::config::{self, Parsed};
+use kcup_rust::content::{Content, Source};
+use kcup_rust::respond::{Now, Responses};
+use kcup_rust::server::codec;
 use kcup_rust::server::guard::{Guard, Verdict};
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {
-    // One for all heads, as in a worker: what one leaves behind must not spoil the next.
-    static CODEC: RefCell<Codec> = RefCell::new(codec());
+    // One for all heads, as in a worker: a head must not spoil the next.
+    static STATE: RefCell<(Arc<Responses>, Vec<u8>)> = RefCell::new((responses(Bytes::from("kcup ".repeat(400))), Vec::new()));
 }
 
-fn codec() -> Codec {
-    let settings = Settings {
-        file_name: None,
-        content_type: None,
-        headers: Vec::new(),
-        compression: Compression::Auto,
-        path: None,
-        plain: false,
+fn responses(bytes: Bytes) -> Arc<Responses> {
+    let Ok(Parsed::Serve(options)) = config::parse(["kcup".into()]) else {
+        unreachable!("the options are valid");
     };
-    let content = Content::new(Bytes::from("kcup ".repeat(400)), UNIX_EPOCH, &settings);
-    Codec::new(Arc::new(content), &Clock::new(Instant::now()))
+    let source = Source::new(bytes, Some(UNIX_EPOCH)).expect("it is not empty");
+    Arc::new(Responses::new(Content::new(source, &options).expect("it is no policy"), &options))
 }
 
 fuzz_target!(|head: &[u8]| {
@@ -36,8 +31,8 @@ fuzz_target!(|head: &[u8]| {
         return;
     };
     let keep_alive = facts.keep_alive && !facts.body;
-    CODEC.with_borrow_mut(|codec| {
-        let answer = codec.answer(&head[facts.skip..facts.length], keep_alive);
+    STATE.with_borrow_mut(|(responses, out)| {
+        let answer = codec::response(&head[facts.skip..facts.length], keep_alive, responses, &Now::new(0), out);
         assert_eq!(answer.keep_alive, keep_alive);
         assert!(!answer.head.starts_with(b"HTTP/1.1 400"));
     });

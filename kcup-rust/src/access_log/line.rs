@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::IpAddr;
 
 use crate::config::LineFormat;
-use crate::content::calendar::{LogTime, Moment, Timestamp};
+use crate::respond::date;
 
 /// A client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub struct Entry<'a> {
 /// The time as `format` writes it: the same text for all lines of one second.
 pub fn stamp(format: LineFormat, unix: i64) -> String {
     match format {
-        LineFormat::Common => LogTime(Moment::at(unix)).to_string(),
-        LineFormat::Json => Timestamp(Moment::at(unix)).to_string(),
+        LineFormat::Common => date::common_log(unix),
+        LineFormat::Json => date::rfc3339(unix),
     }
 }
 

@@ -81,6 +81,16 @@ pub struct Options {
     pub log_format: LogFormat,
 }
 
+impl Options {
+    /// The name of the content's source in errors.
+    pub fn origin(&self) -> String {
+        match &self.file {
+            Some(file) => quoted(file.as_os_str().as_bytes()),
+            None => "standard input".into(),
+        }
+    }
+}
+
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {

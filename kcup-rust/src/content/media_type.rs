@@ -1,4 +1,4 @@
-//! What the content is called (K-43), and what counts as text (K-45).
+//! The content's media type (K-43), and which types are textual (K-45).
 
 /// conformance/vectors/media_types.toml; a test compares them.
 const TYPES: [(&str, &str); 41] = [
@@ -45,7 +45,7 @@ const TYPES: [(&str, &str); 41] = [
     ("ttf", "font/ttf"),
 ];
 
-/// The media type by the file's name, else by its bytes. `utf8` is whether the bytes are valid UTF-8.
+/// The media type by the file's name, otherwise by its bytes. `utf8` is whether the bytes are valid UTF-8.
 pub fn media_type(file_name: Option<&str>, utf8: bool) -> String {
     let by_bytes = if utf8 { "text/plain" } else { "application/octet-stream" };
     let name = file_name.and_then(by_name).unwrap_or(by_bytes);

@@ -1,30 +1,23 @@
-//! Content that is an MTA-STS policy: what is published, and what is said of it (K-92, K-93, K-97).
-//! Sibling: kcup-go/content/policy.go.
+//! Content that is an MTA-STS policy (K-92, K-93, K-97).
 
 use bytes::Bytes;
 
-use super::load::{origin, read};
+use super::source::{read, ENOUGH_OF_A_POLICY};
 use crate::config::{LogFormat, Options, Question};
 use crate::mta_sts::{self, Findings};
 
-/// So many bytes of a policy are read: one more than it may have.
-pub(super) const ENOUGH: u64 = mta_sts::MAX_SIZE as u64 + 1;
-
-/// The bytes to serve. Logs what is to be known of them.
+/// The bytes to serve. Logs warnings, and the TXT record to publish.
 ///
 /// An error has a line for each finding.
 pub fn publish(policy: &[u8], from: &str) -> Result<Bytes, String> {
     sound(policy, from)?.lines().for_each(|line| log::warn!("mta-sts: {line}"));
     log::info!("mta-sts: publish {} as the TXT record of _mta-sts.DOMAIN", mta_sts::record(policy));
-    let mut served = mta_sts::served(policy);
-    // As after loading: with room to spare `Bytes` counts references in one way only.
-    served.reserve(1);
-    Ok(served.into())
+    Ok(mta_sts::served(policy).into())
 }
 
-/// What to print, and the exit status. An error is likewise K-11's or K-92's lines without `kcup: ` before them.
+/// The output of `kcup mta-sts lint` or `txt`, and the exit status. An error has the lines of K-11 or K-92.
 pub fn answer(options: &Options, question: &Question) -> Result<(String, u8), String> {
-    let policy = read(options, ENOUGH, &|_| true)?.bytes;
+    let policy = read(options, ENOUGH_OF_A_POLICY, &|_| true)?.bytes;
     match question {
         Question::Lint(format) => {
             let findings = mta_sts::lint(&policy);
@@ -35,7 +28,7 @@ pub fn answer(options: &Options, question: &Question) -> Result<(String, u8), St
             Ok((text, findings.has_error.into()))
         }
         Question::Txt(domain) => {
-            sound(&policy, &origin(options))?;
+            sound(&policy, &options.origin())?;
             let record = mta_sts::record(&policy);
             let line = domain.as_ref().map(|domain| mta_sts::zone_line(domain, &record));
             Ok((line.unwrap_or(record) + "\n", 0))

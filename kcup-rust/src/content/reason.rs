@@ -1,4 +1,4 @@
-//! The words for what the system says. Every C library has its own. Sibling: kcup-go/content/reason.go.
+//! The words for what the system says, since every C library has its own.
 
 use std::io::{self, ErrorKind};
 
@@ -14,6 +14,10 @@ pub fn reason(error: &io::Error) -> String {
     let known = match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => "no such file",
         ErrorKind::PermissionDenied => "permission denied",
+        ErrorKind::IsADirectory => {
+            "it is a directory (Docker creates one when the source of a mount is missing)"
+        }
+        ErrorKind::OutOfMemory | ErrorKind::StorageFull => "there is not enough memory for it",
         ErrorKind::AddrInUse => "address already in use",
         ErrorKind::AddrNotAvailable => "address not available",
         _ if Errno::from_io_error(error) == Some(Errno::MFILE) => "too many open files",

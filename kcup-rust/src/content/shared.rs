@@ -1,5 +1,5 @@
-//! Bytes that the kernel can send without copying them: they lie in a sealed file in memory (memfd_create(2)), which is
-//! mapped for everything that reads them. See docs/adr/0006. Sibling: kcup-go/content/shared.go.
+//! Bytes that the kernel can send without copying them: they are in a sealed file in memory (memfd_create(2)), mapped for
+//! everything that reads them. See docs/adr/0006.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,18 +19,18 @@ use rustix::io::Errno;
 pub struct Shared {
     bytes: Bytes,
     file: Option<Arc<File>>,
-    /// Where they begin in it.
+    /// Their offset in the file.
     start: usize,
-    /// What the file takes besides.
+    /// The memory that the file takes in addition to them.
     padding: u64,
 }
 
 const HUGE: usize = 2 << 20;
-/// A part of the file that has so many bytes is worth a huge page.
+/// A part of the file that has this many bytes is worth a huge page.
 const WORTH: usize = 1_000_000;
 
 impl Shared {
-    /// Where `part`, a slice of these bytes, begins in the file.
+    /// The file, and the offset in it of `part`, a slice of these bytes.
     pub fn offset(&self, part: &[u8]) -> Option<(BorrowedFd<'_>, u64)> {
         let offset = self.start + part.as_ptr() as usize - self.bytes.as_ptr() as usize;
         self.file.as_ref().map(|file| (file.as_fd(), offset as u64))
@@ -45,13 +45,13 @@ impl Shared {
         }
     }
 
-    /// The bytes that are held in memory.
+    /// The bytes of memory that it takes.
     pub fn size(&self) -> u64 {
         self.len() as u64 + self.padding
     }
 
-    /// Moves the file into huge pages, where it is worth that, and takes no more than `spare` bytes besides while at it.
-    /// Without them all is as well, but slower.
+    /// Moves the file into huge pages if it is worth them, taking at most `spare` bytes in addition meanwhile. Without huge
+    /// pages everything works, but slower.
     pub fn collapse(&mut self, spare: u64) {
         let length = in_huge_pages(self.len());
         let needed = length.saturating_sub(self.len()) + HUGE;
@@ -71,20 +71,20 @@ impl Deref for Shared {
     }
 }
 
-/// How many of the file's bytes are to be in huge pages.
+/// The length of the part of the file that goes into huge pages.
 fn in_huge_pages(length: usize) -> usize {
     length.saturating_add(HUGE - WORTH) / HUGE * HUGE
 }
 
-/// Only what is mapped can be collapsed, and only at a huge page's boundary. The mapping goes again, the pages stay.
+/// Only mapped memory can be collapsed, and only at the boundary of a huge page. The pages outlive the mapping.
 fn collapse(file: &File, length: usize) {
     use libc::{
         madvise, mmap, munmap, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_PRIVATE, MAP_SHARED, PROT_NONE,
         PROT_READ,
     };
-    // From Linux 6.1 on; libc does not know it for musl.
+    // Since Linux 6.1; libc does not define it for musl.
     const MADV_COLLAPSE: libc::c_int = 25;
-    // SAFETY: what is mapped over is only what was reserved here, and nobody reads it.
+    // SAFETY: only the range reserved here is mapped over, and nothing reads it.
     unsafe {
         let reserved = mmap(null_mut(), length + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if reserved == MAP_FAILED {
@@ -98,14 +98,14 @@ fn collapse(file: &File, length: usize) {
     }
 }
 
-/// These bytes are copied when they are sent.
+/// Such bytes are copied when they are sent.
 impl From<Bytes> for Shared {
     fn from(bytes: Bytes) -> Shared {
         Shared { bytes, ..Shared::default() }
     }
 }
 
-/// A file in memory that is being written, so that what is read lies nowhere else.
+/// A file in memory that is being written, so that the content is never in memory twice.
 pub struct Filling {
     file: File,
     pub length: u64,
@@ -122,13 +122,13 @@ impl Filling {
         Ok(Filling { file: file.into(), length: 0 })
     }
 
-    /// Nobody can change or shorten the file from here on, not even through /proc.
-    pub fn seal(self) -> io::Result<Shared> {
-        // Nothing cannot be mapped.
+    /// Seals the file: nobody can change or shorten it from here on, not even through /proc.
+    pub fn finish(self) -> io::Result<Shared> {
+        // An empty file cannot be mapped.
         if self.length == 0 {
             return Ok(Shared::default());
         }
-        // What is behind the content costs nothing until it is collapsed, and is never sent.
+        // The bytes after the content cost nothing until they are collapsed, and are never sent.
         let length = self.length as usize;
         let _ = self.file.set_len(length.max(in_huge_pages(length)) as u64);
         let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;

@@ -148,7 +148,8 @@ impl Sources {
     }
 
     fn numbers(&self) -> Numbers {
-        let content = self.view.content();
+        let served = self.view.responses();
+        let content = &served.content;
         Numbers {
             counts: self.view.counts(),
             lines_lost: self.view.lines_lost(),

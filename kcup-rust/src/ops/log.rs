@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use env_logger::{Builder, Target};
 use log::{Level, LevelFilter, Record};
 
 use super::stream;
 use crate::config::LogFormat;
-use crate::content::calendar::{Moment, Timestamp};
+use crate::content::seconds;
+use crate::respond::date;
 
 /// Sends what `log`'s macros say to standard error. Call it once.
 pub fn init(level: LevelFilter, format: LogFormat) {
@@ -37,8 +38,7 @@ impl Write for Stderr {
 }
 
 fn line(record: &Record, now: SystemTime, format: LogFormat) -> String {
-    let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let time = Timestamp(Moment::at(seconds as i64));
+    let time = date::rfc3339(seconds(now));
     let message = escaped(&record.args().to_string(), format);
     let level = lower_case(record.level());
     match format {
@@ -78,7 +78,7 @@ fn escaped(message: &str, format: LogFormat) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     fn logged(message: &str, level: Level, format: LogFormat) -> String {
         let now = UNIX_EPOCH + Duration::from_secs(1_795_244_400);

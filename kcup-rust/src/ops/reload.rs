@@ -13,7 +13,8 @@ use tokio::time::sleep;
 use super::notify::Notifier;
 use super::signals;
 use crate::config::Options;
-use crate::content::{self, cannot, Source};
+use crate::content::{self, cannot, Content, Source};
+use crate::respond::Responses;
 use crate::server::Server;
 use settling::{Settling, Verdict, SETTLING_TIME};
 
@@ -68,15 +69,16 @@ impl Reload {
 
     /// Looks at the file, and says when to look again. It is read whole only when it seems to have changed.
     async fn poll(&mut self, server: &Server) -> Option<Duration> {
-        let loaded = server.view().content();
+        let loaded = server.view().responses();
+        let loaded = &loaded.content;
         let verdict = if !self.settling.is_pending() {
-            let (options, once) = (self.options.clone(), loaded.once);
+            let (options, once) = (self.options.clone(), loaded.one_shot);
             let sight = content::apart(move || content::look(&options, once)).await;
-            self.settling.judge(sight, &loaded.read)
+            self.settling.judge(sight, &loaded.source_digest)
         } else {
             let read = self.read(server).await;
             let sight = read.as_ref().map(|source| source.digest).map_err(Clone::clone);
-            let verdict = self.settling.judge(sight, &loaded.read);
+            let verdict = self.settling.judge(sight, &loaded.source_digest);
             if verdict == Verdict::Settled {
                 self.load(read, server).await;
             }
@@ -91,7 +93,7 @@ impl Reload {
     }
 
     async fn read(&self, server: &Server) -> Result<Source, String> {
-        let (options, once) = (self.options.clone(), server.view().content().once);
+        let (options, once) = (self.options.clone(), server.view().responses().content.one_shot);
         let (content, variants) = content::needs(&options);
         let room = match server.make_room(content + variants).await {
             true => content + variants,
@@ -104,10 +106,11 @@ impl Reload {
     /// Makes content of what was read, unless that failed, and serves it.
     async fn load(&mut self, read: Result<Source, String>, server: &Server) {
         let (options, spare) = (self.options.clone(), server.spare());
-        match content::apart(move || Ok(content::make(read?, &options)?.collapse(spare))).await {
-            Ok(content) => {
-                log::info!("loaded {} bytes", content.identity.body.len());
-                server.replace(content).await;
+        let make = move || Ok(Responses::new(Content::new(read?, &options)?.collapse(spare), &options));
+        match content::apart(make).await {
+            Ok(responses) => {
+                log::info!("loaded {} bytes", responses.content.identity.body.len());
+                server.replace(responses).await;
                 self.counts.ok.fetch_add(1, Relaxed);
                 self.failure = None;
             }

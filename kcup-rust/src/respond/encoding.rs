@@ -1,6 +1,6 @@
-//! Which encoding `accept-encoding` asks for (K-46, RFC 9110 section 12.5.3). Pure.
+//! The encoding that `accept-encoding` selects (K-46, RFC 9110 section 12.5.3). Pure.
 
-/// An encoding of the content. Among equals the first one here wins.
+/// An encoding of the content, in the order of preference among equals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     Br,
@@ -30,7 +30,7 @@ pub fn choose<'r>(lines: impl Iterator<Item = &'r [u8]>, br: bool, gzip: bool) -
     best.0
 }
 
-/// In thousandths; `None` where a coding is not named.
+/// Weights in thousandths; `None` for a coding that is not named.
 #[derive(Default)]
 struct Weights {
     br: Option<u16>,
@@ -40,7 +40,7 @@ struct Weights {
 }
 
 impl Weights {
-    /// A member that is not well formed is as if it were not there.
+    /// Takes a member of the list in. One that is not well formed is ignored.
     fn add(&mut self, member: &[u8]) {
         let (name, weight) = match member.iter().position(|&byte| byte == b';') {
             Some(at) => (super::trim(&member[..at]), weight(super::trim(&member[at + 1..]))),

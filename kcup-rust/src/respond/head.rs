@@ -1,15 +1,15 @@
-//! The head of an answer, from what was rendered when the content was loaded (SPEC K-35, K-36, K-40).
+//! The head of a response, from the parts that were rendered when the content was loaded (K-35, K-36, K-40).
 
 use std::io::Write;
 
 use hyper::StatusCode;
 
-use super::{Choice, Connection};
-use crate::content::calendar::{HttpDate, Moment};
-use crate::content::{Block, Content, Shared};
+use super::responses::{Block, Responses};
+use super::{date, Choice, Persistence};
+use crate::content::Shared;
 
-/// The current second, and its `date` field, rendered once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The current second, with its `date` field.
+#[derive(Debug)]
 pub struct Now {
     /// Seconds since 1970.
     pub unix: i64,
@@ -18,89 +18,84 @@ pub struct Now {
 
 impl Now {
     pub fn new(unix: i64) -> Now {
-        Now { unix, line: format!("date: {}\r\n", HttpDate(Moment::at(unix))) }
-    }
-
-    /// The field, with its end.
-    pub fn line(&self) -> &str {
-        &self.line
+        Now { unix, line: format!("date: {}\r\n", date::http(unix)) }
     }
 }
 
-/// The body of an answer.
+/// The body of a response.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Body<'c> {
-    pub bytes: &'c [u8],
-    /// What `bytes` is a slice of; nothing for a short constant text.
-    pub of: Option<&'c Shared>,
+pub struct Body<'r> {
+    pub bytes: &'r [u8],
+    /// The shared bytes that `bytes` is a slice of; `None` for a short constant text.
+    pub of: Option<&'r Shared>,
 }
 
-impl Connection {
+impl Persistence {
     fn line(self) -> &'static str {
         match self {
-            Connection::Silent => "",
-            Connection::Close => "connection: close\r\n",
-            Connection::KeepAlive => "connection: keep-alive\r\n",
+            Persistence::Default => "",
+            Persistence::Close => "connection: close\r\n",
+            Persistence::KeepAlive => "connection: keep-alive\r\n",
         }
     }
 }
 
-impl<'c> Choice<'c> {
-    /// Writes the head to the end of `head`, and gives the body: a slice of what was loaded, or a short constant text. A
-    /// HEAD gets the same head; that its body is not sent is the caller's business.
-    pub fn render(
-        &self,
-        content: &'c Content,
+impl Choice {
+    /// Appends the head to `head`, and returns the body. The head is the same for HEAD, whose caller does not send the body.
+    pub fn render<'r>(
+        self,
+        responses: &'r Responses,
         now: &Now,
-        connection: Connection,
+        persistence: Persistence,
         head: &mut Vec<u8>,
-    ) -> Body<'c> {
-        let body = match *self {
-            Choice::Whole(representation) => {
-                block(&representation.ok, content, now, head);
+    ) -> Body<'r> {
+        let all = &responses.content.identity.body;
+        let body = match self {
+            Choice::Whole(coding) => {
+                let (representation, heads) = responses.of(coding);
+                block(&heads.ok, responses, now, head);
                 Body { bytes: &representation.body, of: Some(&representation.body) }
             }
-            Choice::NotModified(representation) => {
-                block(&representation.not_modified, content, now, head);
+            Choice::NotModified(coding) => {
+                block(&responses.of(coding).1.not_modified, responses, now, head);
                 Body::default()
             }
             Choice::Part { first, last } => {
-                part(first, last, content, now, head);
-                let all = &content.identity.body;
+                let (length, total) = (last - first + 1, all.len());
+                head.extend_from_slice(&responses.part_start);
+                write(
+                    head,
+                    format_args!(
+                        "content-length: {length}\r\ncontent-range: bytes {first}-{last}/{total}\r\n"
+                    ),
+                );
+                block(&responses.part_end, responses, now, head);
                 Body { bytes: &all[first..=last], of: Some(all) }
             }
             Choice::Failure { status, allow } => {
-                Body { bytes: failure(status, allow, content, head).as_bytes(), of: None }
+                Body { bytes: failure(status, allow, all.len(), head).as_bytes(), of: None }
             }
         };
-        for end in [&now.line, connection.line(), "\r\n"] {
+        for end in [&now.line, persistence.line(), "\r\n"] {
             head.extend_from_slice(end.as_bytes());
         }
         body
     }
 }
 
-/// What was rendered at load. Its `last-modified` is never later than `date`: where the clock was set back it is written
-/// anew (K-42).
-fn block(block: &Block, content: &Content, now: &Now, head: &mut Vec<u8>) {
-    if now.unix >= content.modified {
-        return head.extend_from_slice(block.bytes());
+/// Appends a rendered block. Its `last-modified` is never later than `date`: if the clock was set back, it is written again
+/// (K-42).
+fn block(block: &Block, responses: &Responses, now: &Now, head: &mut Vec<u8>) {
+    if now.unix >= responses.content.modified {
+        return head.extend_from_slice(&block.bytes);
     }
-    let (before, after) = block.around_last_modified();
-    head.extend_from_slice(before);
-    write(head, format_args!("{}", HttpDate(Moment::at(now.unix))));
-    head.extend_from_slice(after);
+    head.extend_from_slice(&block.bytes[..block.date.start]);
+    head.extend_from_slice(date::http(now.unix).as_bytes());
+    head.extend_from_slice(&block.bytes[block.date.end..]);
 }
 
-fn part(first: usize, last: usize, content: &Content, now: &Now, head: &mut Vec<u8>) {
-    let (length, all) = (last - first + 1, content.identity.body.len());
-    head.extend_from_slice(&content.part.start);
-    write(head, format_args!("content-length: {length}\r\ncontent-range: bytes {first}-{last}/{all}\r\n"));
-    block(&content.part.rest, content, now, head);
-}
-
-/// An answer that says nothing of the content but, perhaps, its length.
-fn failure(status: StatusCode, allow: bool, content: &Content, head: &mut Vec<u8>) -> &'static str {
+/// Appends the head of a response without content, which is `total` bytes long, and returns its body.
+fn failure(status: StatusCode, allow: bool, total: usize, head: &mut Vec<u8>) -> &'static str {
     let reason = status.canonical_reason().unwrap_or_default();
     let body = match status {
         StatusCode::NOT_FOUND => "No such resource",
@@ -114,8 +109,7 @@ fn failure(status: StatusCode, allow: bool, content: &Content, head: &mut Vec<u8
         ),
     );
     if status == StatusCode::RANGE_NOT_SATISFIABLE {
-        let all = content.identity.body.len();
-        write(head, format_args!("content-range: bytes */{all}\r\n"));
+        write(head, format_args!("content-range: bytes */{total}\r\n"));
     }
     if allow {
         head.extend_from_slice(b"allow: GET, HEAD\r\n");

@@ -1,19 +1,19 @@
-//! Lists of entity tags, and what the preconditions of RFC 9110 section 13.1 make of them (K-47). Pure.
+//! Lists of entity tags, and the preconditions of RFC 9110 section 13.1 (K-47). Pure.
 
 use httparse::Header;
 
 use super::{date, only, trim, values};
 
-/// What is compared with: the representation that was selected.
+/// The validators that a request's are compared with.
 pub struct Validators<'c> {
-    /// Of the identity bytes; always strong.
+    /// The tag of the identity bytes, which is strong.
     pub identity_tag: &'c [u8],
     pub selected_tag: &'c [u8],
     /// In seconds since 1970, and not later than now.
     pub modified: i64,
 }
 
-/// How evaluation ends where it does not go on.
+/// A response that a precondition decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     Failed,
@@ -25,7 +25,7 @@ pub fn evaluate(fields: &[Header], ours: &Validators) -> Option<Ending> {
     let date = |name| date::parse(only(fields, name)?);
     let given = |name| values(fields, name).next().is_some();
     if given("if-match") {
-        // A variant's tag is weak, and matches nothing strongly.
+        // A variant's tag is weak: it never matches strongly.
         if !matches(values(fields, "if-match"), ours.identity_tag, same_strongly) {
             return Some(Ending::Failed);
         }
@@ -42,7 +42,7 @@ pub fn evaluate(fields: &[Header], ours: &Validators) -> Option<Ending> {
     None
 }
 
-/// Whether a list of tags, over all its lines, has `ours`. One that is not well formed has nothing.
+/// Whether a list of tags, over all its lines, contains `ours`. A list that is not well formed contains nothing.
 pub fn matches<'r>(
     lines: impl Iterator<Item = &'r [u8]>,
     ours: &[u8],

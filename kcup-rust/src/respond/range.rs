@@ -1,14 +1,14 @@
-//! The one byte range of RFC 9110 section 14.1.2 that a request may ask for (K-48). Pure.
+//! The byte range of RFC 9110 section 14.1.2 that a request may select (K-48). Pure.
 
-/// What a range selects. Both ends are included, and within the content.
+/// The part of the content that a range selects, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selected {
     Bytes { first: usize, last: usize },
     Unsatisfiable,
 }
 
-/// Reads the value of `range` for content of `length` bytes, at least 1. `None` is to be ignored: several ranges, another
-/// unit, bad syntax.
+/// Reads the value of `range` for content of `length` bytes, at least 1. `None` means that it is ignored: several ranges,
+/// another unit, bad syntax.
 pub fn parse(value: &[u8], length: usize) -> Option<Selected> {
     let (unit, set) = value.split_at_checked(b"bytes=".len())?;
     if !unit.eq_ignore_ascii_case(b"bytes=") {
@@ -42,7 +42,7 @@ fn resolve(spec: &[u8], length: usize) -> Option<Selected> {
     }
 }
 
-/// Digits, as many as there are: no content is as long as the greatest number, so that is where it stays.
+/// Any number of digits. Beyond the greatest `usize`, which no content reaches, the number stays there.
 fn number(digits: &[u8]) -> Option<usize> {
     let add = |number: usize, digit: &u8| {
         let digit = digit.is_ascii_digit().then(|| usize::from(digit - b'0'))?;

@@ -5,11 +5,10 @@ mod vectors;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
-use hyper::header::{HeaderName, HeaderValue};
 
 use super::*;
-use crate::config::Compression;
-use crate::content::Settings;
+use crate::config::tests::options;
+use crate::content::Source;
 
 /// Sat, 21 Nov 2026 07:00:00 GMT
 const NOW: i64 = 1_795_244_400;
@@ -17,24 +16,15 @@ const DATE: &str = "Sat, 21 Nov 2026 07:00:00 GMT";
 const MODIFIED: &str = "Sat, 21 Nov 2026 06:00:00 GMT";
 const TYPE: &str = "text/plain; charset=utf-8";
 
-fn settings() -> Settings {
-    Settings {
-        file_name: None,
-        content_type: None,
-        headers: Vec::new(),
-        compression: Compression::Auto,
-        path: None,
-        plain: false,
-    }
-}
-
-fn content_with(settings: &Settings) -> Content {
+fn responses_with(args: &[&str]) -> Responses {
     let bytes = Bytes::from("0123456789".repeat(200));
-    Content::new(bytes, UNIX_EPOCH + Duration::from_secs(NOW as u64 - 3600), settings)
+    let modified = UNIX_EPOCH + Duration::from_secs(NOW as u64 - 3600);
+    let options = options(&[], args);
+    Responses::new(Content::new(Source::new(bytes, Some(modified)).unwrap(), &options).unwrap(), &options)
 }
 
-fn content() -> Content {
-    content_with(&settings())
+fn responses() -> Responses {
+    responses_with(&[])
 }
 
 /// A request head's parts, which borrow from nothing but constants and the test's own values.
@@ -69,15 +59,15 @@ impl Answer {
     }
 }
 
-fn answer(asked: &Asked, content: &Content, now: i64) -> Answer {
+fn answer(asked: &Asked, responses: &Responses, now: i64) -> Answer {
     let Asked { method, path, fields } = asked;
-    let choice = choose(&Request { method, path, fields }, content, now);
-    rendered(choice, content, now)
+    let choice = choose(&Request { method, path, fields }, responses, now);
+    rendered(choice, responses, now)
 }
 
-fn rendered<'c>(choice: Choice<'c>, content: &'c Content, now: i64) -> Answer {
+fn rendered(choice: Choice, responses: &Responses, now: i64) -> Answer {
     let mut head = Vec::new();
-    let body = choice.render(content, &Now::new(now), Connection::Silent, &mut head);
+    let body = choice.render(responses, &Now::new(now), Persistence::Default, &mut head);
     let head = String::from_utf8(head).unwrap();
     let mut lines = head.strip_suffix("\r\n\r\n").unwrap().split("\r\n");
     let status = lines.next().unwrap().strip_prefix("HTTP/1.1 ").unwrap();
@@ -91,21 +81,17 @@ fn rendered<'c>(choice: Choice<'c>, content: &'c Content, now: i64) -> Answer {
 }
 
 fn get(fields: &[(&str, &str)]) -> Answer {
-    answer(&request("GET", "/", fields), &content(), NOW)
+    answer(&request("GET", "/", fields), &responses(), NOW)
 }
 
 fn tag() -> String {
-    content().identity.tag
+    responses().content.identity.tag
 }
 
 #[test]
 fn a_200_has_its_fields_in_order() {
-    let headers = vec![
-        (HeaderName::from_static("x-a"), HeaderValue::from_static("1")),
-        (HeaderName::from_static("x-b"), HeaderValue::from_static("2")),
-    ];
-    let content = content_with(&Settings { headers, ..settings() });
-    let whole = answer(&request("GET", "/any?thing", &[("accept-encoding", "br")]), &content, NOW);
+    let responses = responses_with(&["--header", "x-a: 1", "--header", "x-b: 2"]);
+    let whole = answer(&request("GET", "/any?thing", &[("accept-encoding", "br")]), &responses, NOW);
     let names = [
         "content-type",
         "content-length",
@@ -123,7 +109,7 @@ fn a_200_has_its_fields_in_order() {
     assert_eq!(whole.field("content-encoding"), Some("br"));
     assert_eq!(whole.field("last-modified"), Some(MODIFIED));
     assert_eq!(whole.field("vary"), Some("accept-encoding"));
-    let part = answer(&request("GET", "/", &[("range", "bytes=1-3")]), &content, NOW);
+    let part = answer(&request("GET", "/", &[("range", "bytes=1-3")]), &responses, NOW);
     let names = [
         "content-type",
         "content-length",
@@ -141,7 +127,7 @@ fn a_200_has_its_fields_in_order() {
     assert_eq!(part.field("content-length"), Some("3"));
     assert_eq!(part.field("etag"), Some(&*tag()));
     assert_eq!(part.body, "123");
-    let same = answer(&request("GET", "/", &[("if-none-match", "*")]), &content, NOW);
+    let same = answer(&request("GET", "/", &[("if-none-match", "*")]), &responses, NOW);
     let names = ["etag", "last-modified", "vary", "x-a", "x-b", "date"];
     assert_eq!((same.status, same.names(), same.body.len()), (304, names.to_vec(), 0));
 }
@@ -154,8 +140,8 @@ fn failures_have_their_text_and_what_their_status_demands() {
         assert_eq!(answer.field("content-type"), Some(TYPE));
         assert_eq!(answer.field("content-length"), Some(&*text.len().to_string()));
     };
-    let content = content_with(&Settings { path: Some("/x".into()), ..settings() });
-    let of = |method, target| answer(&request(method, target, &[("if-match", "x")]), &content, NOW);
+    let responses = responses_with(&["--path", "/x"]);
+    let of = |method, target| answer(&request(method, target, &[("if-match", "x")]), &responses, NOW);
     let plain = ["content-type", "content-length", "date"];
     failed(of("GET", "/x/"), 404, "No such resource", &plain);
     failed(of("POST", "/"), 404, "No such resource", &plain);
@@ -169,14 +155,14 @@ fn failures_have_their_text_and_what_their_status_demands() {
     assert_eq!(ranged.field("content-range"), Some("bytes */2000"));
     let names = ["content-type", "content-length", "content-range", "date"];
     failed(ranged, 416, "Range Not Satisfiable", &names);
-    let refused = rendered(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE), &content, NOW);
+    let refused = rendered(Choice::failure(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE), &responses, NOW);
     failed(refused, 431, "Request Header Fields Too Large", &plain);
 }
 
 #[test]
 fn head_is_answered_as_get_but_without_ranges() {
     let fields = [("range", "bytes=0-0"), ("accept-encoding", "gzip"), ("if-range", "x")];
-    let head = answer(&request("HEAD", "/", &fields), &content(), NOW);
+    let head = answer(&request("HEAD", "/", &fields), &responses(), NOW);
     assert_eq!((head.status, head.field("content-encoding")), (200, Some("gzip")));
     let get = get(&fields[1..]);
     assert_eq!(head.fields, get.fields);
@@ -205,22 +191,35 @@ fn a_range_selects_identity_before_preconditions() {
 fn last_modified_is_never_later_than_date() {
     let set_back = NOW - 7200;
     let fields = [("if-modified-since", "Sat, 21 Nov 2026 05:00:00 GMT")];
-    let content = content();
-    let whole = answer(&request("GET", "/", &[]), &content, set_back);
+    let responses = responses();
+    let whole = answer(&request("GET", "/", &[]), &responses, set_back);
     assert_eq!(whole.field("last-modified"), whole.field("date"));
-    assert_eq!(answer(&request("GET", "/", &fields), &content, set_back).status, 304);
-    let at = answer(&request("GET", "/", &[]), &content, NOW - 3600);
+    assert_eq!(answer(&request("GET", "/", &fields), &responses, set_back).status, 304);
+    let at = answer(&request("GET", "/", &[]), &responses, NOW - 3600);
     assert_eq!(at.field("last-modified"), Some(MODIFIED));
 }
 
 #[test]
 fn the_body_is_the_loaded_buffer() {
-    let content = content();
-    let bytes = &content.identity.body;
-    let whole = answer(&request("GET", "/", &[]), &content, NOW);
+    let responses = responses();
+    let bytes = &responses.content.identity.body;
+    let whole = answer(&request("GET", "/", &[]), &responses, NOW);
     assert_eq!((whole.at, whole.body.len()), (bytes.as_ptr(), bytes.len()));
-    let part = answer(&request("GET", "/", &[("range", "bytes=7-8")]), &content, NOW);
+    let part = answer(&request("GET", "/", &[("range", "bytes=7-8")]), &responses, NOW);
     assert_eq!((part.at, part.body.len()), (bytes[7..].as_ptr(), 2));
-    let br = answer(&request("GET", "/", &[("accept-encoding", "br")]), &content, NOW);
-    assert_eq!(br.at, content.br.as_ref().unwrap().body.as_ptr());
+    let br = answer(&request("GET", "/", &[("accept-encoding", "br")]), &responses, NOW);
+    assert_eq!(br.at, responses.content.br.as_ref().unwrap().body.as_ptr());
+}
+
+#[test]
+fn vary_is_one_line_with_ours_first() {
+    let args =
+        ["--header", "Vary: origin", "--header", "X-A: 1", "--header", "vary: cookie", "--header", "vary:"];
+    let of = |args: &[&str]| {
+        let answer = answer(&request("GET", "/", &[]), &responses_with(args), NOW);
+        assert_eq!(answer.names()[5..], ["vary", "x-a", "date"]);
+        answer.field("vary").unwrap().to_owned()
+    };
+    assert_eq!(of(&args), "accept-encoding, origin, cookie");
+    assert_eq!(of(&[&args[..], &["--compression", "off"]].concat()), "origin, cookie");
 }

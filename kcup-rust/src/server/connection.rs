@@ -10,12 +10,12 @@ use std::sync::{Arc, Weak};
 use mio::net::TcpStream;
 
 use super::account::{Account, Claim};
-use super::codec::Codec;
+use super::clock::Clock;
 use super::counters::{Counter, Counts, Reason};
 use super::outgoing::{Outgoing, Written};
 use super::phases::{Phase, Tick};
 use crate::access_log::Lines;
-use crate::content::Content;
+use crate::respond::Responses;
 use kept::Kept;
 use linger::Linger;
 
@@ -45,7 +45,10 @@ pub struct Connection {
 
 /// What a worker lends to a connection while it handles an event.
 pub struct Tools<'a> {
-    pub codec: &'a mut Codec,
+    pub responses: &'a Arc<Responses>,
+    pub clock: &'a Clock,
+    /// Holds the head of a response.
+    pub head: &'a mut Vec<u8>,
     pub buffer: &'a mut [u8],
     pub account: &'a mut Account,
     pub counters: &'a Counts<Counter>,
@@ -55,7 +58,6 @@ pub struct Tools<'a> {
     pub draining: bool,
     /// Whether each response is the last.
     pub last: bool,
-    pub now: Tick,
     /// Responses that the connection may have yet in this turn.
     pub turn: usize,
 }
@@ -120,8 +122,8 @@ impl Connection {
     }
 
     /// Whether a response waits that is of this content.
-    pub fn reads(&self, content: &Weak<Content>) -> bool {
-        self.outgoing.as_ref().is_some_and(|outgoing| Arc::as_ptr(&outgoing.content) == content.as_ptr())
+    pub fn reads(&self, old: &Weak<Responses>) -> bool {
+        self.outgoing.as_ref().is_some_and(|outgoing| Arc::as_ptr(&outgoing.responses) == old.as_ptr())
     }
 
     /// How fast the peer takes a response that waits for it, in bytes a second.
@@ -135,8 +137,11 @@ impl Connection {
         let Some(outgoing) = &mut self.outgoing else {
             return Written::All;
         };
-        let written =
-            outgoing.resume(&mut self.socket, (tools.now, self.claim.piece()), &tools.counters.bytes);
+        let written = outgoing.resume(
+            &mut self.socket,
+            (tools.clock.tick(), self.claim.piece()),
+            &tools.counters.bytes,
+        );
         if written == Written::All {
             self.outgoing = None;
         }

@@ -41,13 +41,11 @@ use worker::{Limits, Worker};
 use crate::access_log::AccessLog;
 use crate::config::Options;
 use crate::content::{cannot, reason, Content};
+use crate::respond::Responses;
 
 pub use fits::{has_room, may_have_descriptors};
 pub use listen::Listener;
 pub use passed::passed;
-
-/// The content that is served.
-type Served = Arc<ArcSwap<Content>>;
 
 pub struct Server {
     acceptor: Acceptor,
@@ -64,15 +62,16 @@ pub struct Server {
 /// The parts of a server that the admin listener and reloads read.
 #[derive(Clone)]
 pub struct View {
-    content: Served,
+    responses: Arc<ArcSwap<Responses>>,
     counters: Vec<Arc<Counters>>,
     lines_lost: Arc<AtomicU64>,
     draining: Arc<AtomicBool>,
 }
 
 impl View {
-    pub fn content(&self) -> Arc<Content> {
-        self.content.load_full()
+    /// The current version of the content.
+    pub fn responses(&self) -> Arc<Responses> {
+        self.responses.load_full()
     }
 
     pub fn counts(&self) -> Counts<u64> {
@@ -92,10 +91,10 @@ impl View {
 impl Server {
     /// Opens everything that serving needs, and starts no thread yet. Call it inside a tokio runtime.
     pub fn new(listener: Listener, options: &Options, content: Content) -> Result<Server, String> {
-        let content = content.collapse(Memory::open().spare());
+        let responses = Responses::new(content.collapse(Memory::open().spare()), options);
         let log = options.access_log.map(AccessLog::new);
         let view = View {
-            content: Served::new(ArcSwap::from_pointee(content)),
+            responses: Arc::new(ArcSwap::from_pointee(responses)),
             counters: (0..options.threads).map(|_| Arc::default()).collect(),
             lines_lost: log.as_ref().map(AccessLog::lost).unwrap_or_default(),
             draining: Arc::default(),
@@ -105,7 +104,7 @@ impl Server {
         for counters in &view.counters {
             let lines = log.as_ref().map(|log| log.lines(worker::BATCH_AGE));
             let worker =
-                Worker::new(room.clone(), counters.clone(), lines, view.content.clone(), limits, start);
+                Worker::new(room.clone(), counters.clone(), lines, view.responses.clone(), limits, start);
             let (worker, handle) = worker.map_err(cannot("start a worker"))?;
             workers.push(worker);
             handles.push(handle);

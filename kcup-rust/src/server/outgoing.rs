@@ -11,13 +11,13 @@ use rustix::fs::sendfile;
 use rustix::io::{writev, Errno};
 use rustix::net::{send, SendFlags};
 
-use super::codec::Answer;
+use super::codec::Response;
 use super::counters::Counter;
 use super::phases::Tick;
 
 use super::sys;
-use crate::content::{Content, Shared};
-use crate::respond::Body;
+use crate::content::Shared;
+use crate::respond::{Body, Responses};
 use progress::Progress;
 
 /// Bodies of so many bytes are sent from their file, which saves copying them into the socket at the price of a second
@@ -55,21 +55,21 @@ pub struct Outgoing {
     body: Bytes,
     /// What the body is a slice of.
     of: Option<Shared>,
-    /// Which content it is of; to hold it says that it is read.
-    pub content: Arc<Content>,
+    /// The version of the content that it is of, which is held for as long as it is read.
+    pub responses: Arc<Responses>,
     progress: Progress,
 }
 
 impl Outgoing {
     /// Writes an answer, and counts the bytes that the socket takes. The others are left in `rest`.
     pub fn start(
-        answer: &Answer,
+        response: &Response,
         socket: &mut TcpStream,
         (now, piece): (Tick, usize),
         counter: &Counter,
         rest: &mut Option<Box<Outgoing>>,
     ) -> Written {
-        let Answer { head, body, content, .. } = *answer;
+        let Response { head, body, responses, .. } = *response;
         let Ok(written) = write(socket, head, body, piece, counter) else {
             return Written::Broken;
         };
@@ -83,7 +83,7 @@ impl Outgoing {
             head: head[of_head..].to_vec(),
             body: body.of.map_or_else(|| Bytes::copy_from_slice(left), |shared| shared.slice_ref(left)),
             of: body.of.cloned(),
-            content: content.clone(),
+            responses: responses.clone(),
             progress: Progress::new(written as u64, sys::unacknowledged(socket), now),
         }));
         done

@@ -14,7 +14,7 @@ use super::guard::MAX_HEAD;
 use super::worker::{Bounds, Mail};
 use super::Server;
 use crate::config::Options;
-use crate::content::Content;
+use crate::respond::Responses;
 
 /// So many versions before the current one are held for responses under way.
 const MOST_OLD: usize = 2;
@@ -37,7 +37,7 @@ pub struct Versions {
 #[derive(Default)]
 struct State {
     /// The old contents that somebody may still hold, oldest first, and what they take.
-    old: Vec<(Weak<Content>, u64)>,
+    old: Vec<(Weak<Responses>, u64)>,
     /// What a reload that is under way needs.
     needed: u64,
     envelope: Option<Envelope>,
@@ -45,7 +45,7 @@ struct State {
 
 impl State {
     /// Those that somebody still holds.
-    fn old(&mut self) -> &[(Weak<Content>, u64)] {
+    fn old(&mut self) -> &[(Weak<Responses>, u64)] {
         self.old.retain(|(content, _)| content.strong_count() > 0);
         &self.old
     }
@@ -80,9 +80,9 @@ impl Versions {
 
 impl Server {
     /// Serves other content from the next request on (K-100).
-    pub async fn replace(&self, content: Content) {
-        let before = self.view.content.swap(Arc::new(content));
-        let old = (Arc::downgrade(&before), before.size());
+    pub async fn replace(&self, responses: Responses) {
+        let before = self.view.responses.swap(Arc::new(responses));
+        let old = (Arc::downgrade(&before), before.content.size());
         drop(before);
         self.versions.state.borrow_mut().old.push(old);
         // A worker that sleeps would hold what was there before.
@@ -166,7 +166,7 @@ impl Server {
     }
 
     fn envelope(&self) -> Envelope {
-        self.versions.envelope(self.view.content.load().size())
+        self.versions.envelope(self.view.responses.load().content.size())
     }
 
     /// Makes an envelope that of the workers and the acceptor.

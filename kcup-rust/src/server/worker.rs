@@ -18,13 +18,12 @@ use slab::Slab;
 
 use super::account::Account;
 use super::clock::Clock;
-use super::codec::Codec;
 use super::connection::{Connection, Next, Tools, READ_BYTES, TURN};
 use super::counters::{Counters, Reason};
 use super::phases::{Phase, Phases, Tick, TICKS};
 use super::status::{Room, Status};
 use crate::access_log::Lines;
-use crate::content::Content;
+use crate::respond::Responses;
 
 use mail::WAKE;
 pub use mail::{Arrival, Bounds, Handle, Mail};
@@ -55,13 +54,14 @@ pub struct Worker {
     status: Arc<Status>,
     counters: Arc<Counters>,
     lines: Option<Lines>,
-    content: Cache<Arc<ArcSwap<Content>>, Arc<Content>>,
+    responses: Cache<Arc<ArcSwap<Responses>>, Arc<Responses>>,
     connections: Slab<Connection>,
     phases: Phases,
     limits: Limits,
     bounds: Bounds,
     clock: Clock,
-    codec: Codec,
+    /// Holds the head of a response.
+    head: Vec<u8>,
     buffer: Box<[u8]>,
     /// Connections that may have more to do than they were given time for.
     again: Vec<usize>,
@@ -84,15 +84,13 @@ impl Worker {
         room: Arc<Room>,
         counters: Arc<Counters>,
         lines: Option<Lines>,
-        content: Arc<ArcSwap<Content>>,
+        responses: Arc<ArcSwap<Responses>>,
         limits: Limits,
         start: Instant,
     ) -> io::Result<(Worker, Handle)> {
         let (handle, poll, mailbox) = Handle::new(room)?;
-        let clock = Clock::new(start);
         let worker = Worker {
-            codec: Codec::new(content.load_full(), &clock),
-            content: Cache::new(content),
+            responses: Cache::new(responses),
             poll,
             mailbox,
             status: handle.status.clone(),
@@ -102,7 +100,8 @@ impl Worker {
             phases: Phases::new([limits.idle, limits.header, WRITE_LOOK, LINGER]),
             limits,
             bounds: Bounds::default(),
-            clock,
+            clock: Clock::new(start),
+            head: Vec::new(),
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             again: Vec::new(),
             complained: None,
@@ -142,7 +141,8 @@ impl Worker {
 
     fn turn(&mut self, events: &Events) {
         self.clock.update();
-        self.codec.refresh(self.content.load(), &self.clock);
+        // Lets go of old content.
+        self.responses.load();
         if let Some(lines) = &mut self.lines {
             lines.refresh(self.clock.now().unix);
         }
@@ -193,7 +193,9 @@ impl Worker {
         let kept = connection.kept_bytes();
         let phase = self.phases.of(key);
         let mut tools = Tools {
-            codec: &mut self.codec,
+            responses: self.responses.load(),
+            clock: &self.clock,
+            head: &mut self.head,
             buffer: &mut self.buffer,
             account: &mut self.account,
             counters: &self.counters.0,
@@ -201,7 +203,6 @@ impl Worker {
             key,
             draining: self.draining,
             last: self.graced_until.is_some_and(|end| self.clock.tick() > end),
-            now: self.clock.tick(),
             turn: TURN,
         };
         let next = connection.ready(phase, ended, &mut tools);

@@ -1,29 +1,36 @@
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 
 use super::*;
-use crate::config::Compression;
-use crate::content::Settings;
+use crate::config::tests::options;
+use crate::content::{Content, Source};
 use crate::server::guard::tests::accepted_heads;
 
-fn content(bytes: Bytes) -> Arc<Content> {
-    let settings = Settings {
-        file_name: None,
-        content_type: None,
-        headers: Vec::new(),
-        compression: Compression::Auto,
-        path: None,
-        plain: false,
-    };
-    Arc::new(Content::new(bytes, UNIX_EPOCH, &settings))
+/// What a worker keeps from one head to the next.
+struct Codec {
+    responses: Arc<Responses>,
+    head: Vec<u8>,
 }
 
-fn codec(bytes: &'static [u8]) -> Codec {
-    Codec::new(content(Bytes::from_static(bytes)), &Clock::new(Instant::now()))
+impl Codec {
+    fn new(bytes: &'static [u8]) -> Codec {
+        let source = Source::new(Bytes::from_static(bytes), Some(UNIX_EPOCH)).unwrap();
+        let options = options(&[], &[]);
+        let responses = Responses::new(Content::new(source, &options).unwrap(), &options);
+        Codec { responses: Arc::new(responses), head: Vec::new() }
+    }
+
+    fn answer(&mut self, head: &[u8], keep_alive: bool) -> Response<'_> {
+        response(head, keep_alive, &self.responses, &Now::new(0), &mut self.head)
+    }
+
+    fn refuse(&mut self, status: StatusCode) -> Response<'_> {
+        refusal(status, &self.responses, &Now::new(0), &mut self.head)
+    }
 }
 
-fn head(answer: &Answer) -> String {
+fn head(answer: &Response) -> String {
     String::from_utf8(answer.head.to_vec()).unwrap()
 }
 
@@ -31,11 +38,11 @@ const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
 #[test]
 fn the_body_is_the_loaded_buffer_itself() {
-    let mut codec = codec(b"hello");
-    let content = codec.content.clone();
+    let mut codec = Codec::new(b"hello");
+    let responses = codec.responses.clone();
     for _ in 0..2 {
         let answer = codec.answer(GET, true);
-        assert_eq!(answer.body.bytes.as_ptr_range(), content.identity.body.as_ptr_range());
+        assert_eq!(answer.body.bytes.as_ptr_range(), responses.content.identity.body.as_ptr_range());
         assert_eq!(answer.body.bytes, b"hello");
         assert!(answer.keep_alive);
         assert!(head(&answer).starts_with("HTTP/1.1 200 OK\r\n"));
@@ -45,10 +52,10 @@ fn the_body_is_the_loaded_buffer_itself() {
 
 #[test]
 fn a_range_is_a_slice_of_the_loaded_buffer() {
-    let mut codec = codec(b"hello");
-    let content = codec.content.clone();
+    let mut codec = Codec::new(b"hello");
+    let responses = codec.responses.clone();
     let answer = codec.answer(b"GET / HTTP/1.1\r\nhost: a\r\nrange: bytes=1-3\r\n\r\n", true);
-    assert_eq!(answer.body.bytes.as_ptr_range(), content.identity.body[1..4].as_ptr_range());
+    assert_eq!(answer.body.bytes.as_ptr_range(), responses.content.identity.body[1..4].as_ptr_range());
 }
 
 #[test]
@@ -70,7 +77,7 @@ fn the_path_is_what_stands_before_the_query() {
 
 #[test]
 fn head_has_the_fields_of_get_and_no_body() {
-    let mut codec = codec(b"hello");
+    let mut codec = Codec::new(b"hello");
     let get = head(&codec.answer(GET, true));
     let answer = codec.answer(b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n", true);
     assert_eq!(head(&answer), get);
@@ -79,7 +86,7 @@ fn head_has_the_fields_of_get_and_no_body() {
 
 #[test]
 fn the_version_is_ours_and_a_kept_http_1_0_connection_says_so() {
-    let mut codec = codec(b"hello");
+    let mut codec = Codec::new(b"hello");
     let request = b"GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n";
     let answer = head(&codec.answer(request, true));
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
@@ -88,7 +95,7 @@ fn the_version_is_ours_and_a_kept_http_1_0_connection_says_so() {
 
 #[test]
 fn a_codec_answers_on_after_one_connection_was_closed() {
-    let mut codec = codec(b"hello");
+    let mut codec = Codec::new(b"hello");
     let answer = codec.answer(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n", false);
     assert!(head(&answer).ends_with("\r\nconnection: close\r\n\r\n"));
     assert!(!answer.keep_alive);
@@ -99,7 +106,7 @@ fn a_codec_answers_on_after_one_connection_was_closed() {
 
 #[test]
 fn what_the_guard_lets_through_the_library_reads_too() {
-    let mut codec = codec(b"hello");
+    let mut codec = Codec::new(b"hello");
     for (name, request, facts) in accepted_heads() {
         let keep_alive = facts.keep_alive && !facts.body;
         let answer = codec.answer(&request[facts.skip..facts.length], keep_alive);

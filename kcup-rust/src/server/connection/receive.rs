@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 
+use super::super::codec;
 use super::super::guard::{Guard, Verdict};
 use super::super::outgoing::{Outgoing, Written};
 use super::super::phases::Phase;
@@ -15,7 +16,7 @@ enum Flow {
     Drained,
     /// There may be more to read, or to answer, and others have their turn first.
     More,
-    /// The socket takes no more of an answer.
+    /// The socket takes no more of an response.
     Blocked,
     /// The socket may take more, and others have their turn first.
     Paused,
@@ -94,7 +95,8 @@ impl Connection {
             if tools.turn == 0 {
                 break Flow::More;
             }
-            let (answer, head) = match guard.scan(&input[at..]) {
+            let (responses, now) = (tools.responses, tools.clock.now());
+            let (response, head) = match guard.scan(&input[at..]) {
                 Verdict::Partial => break Flow::Drained,
                 Verdict::Complete(facts) => {
                     let head = &input[at + facts.skip..at + facts.length];
@@ -103,23 +105,23 @@ impl Connection {
                     let empty = || at == input.len() && sys::readable(&self.socket) == 0;
                     let last = tools.last || tools.draining && empty();
                     let keep_alive = facts.keep_alive && !facts.body && !last;
-                    (tools.codec.answer(head, keep_alive), Some(head))
+                    (codec::response(head, keep_alive, responses, now, tools.head), Some(head))
                 }
-                Verdict::Refused(status) => (tools.codec.refuse(status), None),
+                Verdict::Refused(status) => (codec::refusal(status, responses, now, tools.head), None),
             };
-            tools.counters.answer(head, answer.status());
+            tools.counters.answer(head, response.status());
             if let Some(lines) = &mut tools.lines {
-                lines.add(tools.key, head, answer.status(), answer.body.bytes.len(), tools.now);
+                lines.add(tools.key, head, response.status(), response.body.bytes.len(), tools.clock.tick());
             }
             let ending = if head.is_some() { Reason::Answered } else { Reason::Refused };
-            self.closing = (!answer.keep_alive).then_some(ending);
-            let length = answer.head.len() + answer.body.bytes.len();
+            self.closing = (!response.keep_alive).then_some(ending);
+            let length = response.head.len() + response.body.bytes.len();
             self.make_way(length, tools.account);
             let taken = &tools.counters.bytes;
             let written = Outgoing::start(
-                &answer,
+                &response,
                 &mut self.socket,
-                (tools.now, self.claim.piece()),
+                (tools.clock.tick(), self.claim.piece()),
                 taken,
                 &mut self.outgoing,
             );

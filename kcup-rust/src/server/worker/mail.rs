@@ -15,7 +15,8 @@ use super::super::phases::{Phase, Tick, TICKS};
 use super::super::status::{Room, Status};
 use super::Worker;
 use crate::access_log::Peer;
-use crate::content::{reason, Content};
+use crate::content::reason;
+use crate::respond::Responses;
 
 /// Marks the event of a mail.
 pub const WAKE: Token = Token(usize::MAX);
@@ -61,7 +62,7 @@ pub enum Mail {
     /// Close the connection that is first to make room of those in this phase, and report.
     MakeRoom(Phase),
     /// Reset the connections that still read this content (SPEC K-105).
-    Recall(Weak<Content>),
+    Recall(Weak<Responses>),
     /// The limits are these now.
     Limits(Bounds),
     /// Answer what was sent, also by the connections of later mail.
@@ -102,7 +103,7 @@ impl Worker {
             match mail {
                 Mail::Connection(arrival) => read.arrived.push(arrival),
                 Mail::MakeRoom(phase) => read.wanted = Some(phase),
-                Mail::Recall(content) => self.recall(&content),
+                Mail::Recall(old) => self.recall(&old),
                 Mail::Limits(bounds) => self.bounds = bounds,
                 Mail::Drain => self.drain(),
                 Mail::Last => self.last_mail = true,
@@ -134,8 +135,8 @@ impl Worker {
         }
     }
 
-    fn recall(&mut self, content: &Weak<Content>) {
-        let readers = self.connections.iter().filter(|(_, connection)| connection.reads(content));
+    fn recall(&mut self, old: &Weak<Responses>) {
+        let readers = self.connections.iter().filter(|(_, connection)| connection.reads(old));
         let readers: Vec<usize> = readers.map(|(key, _)| key).collect();
         for key in readers {
             self.connections[key].reset_on_close();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::super::{reason, Content};
 use super::*;
 
 fn options(args: &[&str]) -> Options {
@@ -12,6 +13,10 @@ fn options(args: &[&str]) -> Options {
 
 fn always(_: u64) -> bool {
     true
+}
+
+fn load(options: &Options) -> Result<Content, String> {
+    Content::new(read(options, enough(options), &always)?, options)
 }
 
 /// A directory of the test's own, gone when dropped.
@@ -49,7 +54,7 @@ fn a_file_is_read_whole_with_its_time() {
     fs::write(&path, &bytes).unwrap();
     let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
     File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
-    let content = load(&options(&["-f", &path]), &always).unwrap();
+    let content = load(&options(&["-f", &path])).unwrap();
     assert!(content.identity.body[..] == bytes);
     assert_eq!(content.modified, 1_000_000);
 }
@@ -67,7 +72,7 @@ fn a_time_to_come_is_the_time_of_loading() {
 #[test]
 fn files_that_say_nothing_of_their_size_are_read_too() {
     let source = read(&options(&["-f", "/proc/self/status"]), u64::MAX, &always).unwrap();
-    assert!(source.bytes.starts_with(b"Name:") && !source.once);
+    assert!(source.bytes.starts_with(b"Name:") && !source.one_shot);
 }
 
 #[test]
@@ -75,7 +80,7 @@ fn what_cannot_be_read_is_worded_as_promised() {
     let scratch = Scratch::new("worded");
     let path = scratch.path("x\ny");
     let escaped = scratch.path("x\\ny");
-    let of = |args: &[&str]| load(&options(args), &always).unwrap_err();
+    let of = |args: &[&str]| load(&options(args)).unwrap_err();
     let says = |path: &str, why: &str| format!("cannot read content from \"{path}\": {why}");
     assert_eq!(of(&["-f", &path]), says(&escaped, "no such file"));
     let directory = scratch.path("");
@@ -87,7 +92,7 @@ fn what_cannot_be_read_is_worded_as_promised() {
     fs::write(&path, "12345").unwrap();
     let why = "it is larger than 4 bytes (raise --max-content-bytes)";
     assert_eq!(of(&["-f", &path, "--max-content-bytes=4"]), says(&escaped, why));
-    assert!(load(&options(&["-f", &path, "--max-content-bytes=5"]), &always).is_ok());
+    assert!(load(&options(&["-f", &path, "--max-content-bytes=5"])).is_ok());
     assert_eq!(of(&["-f", "/dev/zero", "--max-content-bytes=4"]), says("/dev/zero", why));
     let below = format!("{path}/z");
     assert_eq!(of(&["-f", &below]), says(&format!("{escaped}/z"), "no such file"));
@@ -99,14 +104,14 @@ fn a_fifo_is_read_to_its_end_however_late_its_writer_comes() {
     let path = scratch.fifo();
     let reader = std::thread::spawn({
         let options = options(&["-f", &path]);
-        move || load(&options, &always)
+        move || load(&options)
     });
     let mut writer = File::options().write(true).open(&path).unwrap();
     let bytes = vec![7; 200_000];
     writer.write_all(&bytes).unwrap();
     drop(writer);
     let content = reader.join().unwrap().unwrap();
-    assert!(content.identity.body[..] == bytes && content.once);
+    assert!(content.identity.body[..] == bytes && content.one_shot);
 }
 
 #[test]
@@ -121,7 +126,7 @@ fn a_fifo_without_an_end_is_given_up_in_time() {
             held.write_all(b"some").unwrap();
         }
         let started = Instant::now();
-        let fault = load(&options, &always).unwrap_err();
+        let fault = load(&options).unwrap_err();
         assert!(fault.ends_with(why), "{fault}");
         assert!((1000..2000).contains(&started.elapsed().as_millis()));
     }
@@ -175,7 +180,7 @@ fn what_there_is_no_room_for_is_not_read_or_not_made() {
             let source = again(&options, false, room.max(100_000)).unwrap();
             assert_eq!(source.plain, room.max(100_000) < 100_000 + variants);
             let is_plain = source.plain || compression == "off";
-            assert_eq!(make(source, &options).unwrap().gzip.is_none(), is_plain);
+            assert_eq!(Content::new(source, &options).unwrap().gzip.is_none(), is_plain);
         }
     }
 }
@@ -193,7 +198,7 @@ fn room_is_asked_once_of_a_file_and_as_it_comes_of_a_stream() {
         assert_eq!((read.len(), plain, asked.borrow().len() == 1), (300_000, false, once), "{asked:?}");
     }
     let short = file::read_all(&b"x"[..], 0, &options, u64::MAX, &|_| false, || Ok(()));
-    assert_eq!(short.unwrap_err(), NO_MEMORY);
+    assert_eq!(short.unwrap_err().kind(), io::ErrorKind::OutOfMemory);
 }
 
 #[test]
@@ -210,7 +215,7 @@ fn a_file_that_changes_while_it_is_read_is_read_again() {
             }
             Ok(size)
         });
-        (steady.map(|(size, _)| size), reads.get())
+        (steady.map(|(size, _)| size).map_err(|error| reason(&error)), reads.get())
     };
     assert_eq!(read_beside(0), (Ok(1), 1));
     assert_eq!(read_beside(2), (Ok(3), 3));
@@ -219,10 +224,10 @@ fn a_file_that_changes_while_it_is_read_is_read_again() {
     // One that grows ahead of its reader comes to an end.
     let grow = || {
         let file = File::options().append(true).open(&path).unwrap();
-        (&file).write_all(b"growing").map_err(|error| error.to_string())
+        (&file).write_all(b"growing")
     };
     let options = options(&["-f", &path]);
     let read = |from: &mut file::Regular, size| file::read_all(from, size, &options, u64::MAX, &always, grow);
     let grown = file::steady(path.as_ref(), read);
-    assert_eq!(grown.unwrap_err(), changing);
+    assert_eq!(reason(&grown.unwrap_err()), changing);
 }
