@@ -1,20 +1,33 @@
-//! What a command line asks for besides serving: `kcup healthcheck` (K-110), and `kcup mta-sts` with its words and its own
-//! options (K-93, K-97 to K-99). Sibling: kcup-go/config/command.go.
+//! The commands: serving, `kcup healthcheck` (K-110), and `kcup mta-sts` with its words and its own options (K-93, K-97 to
+//! K-99).
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use super::check::{filled, one_of, whole, word, Checked};
-use super::usage::{quoted, unexpected};
-use super::{Host, LogFormat, Options, Parsed};
+use super::options::Options;
+use super::value::{quoted, Host, LogFormat};
 use crate::mta_sts;
 
-/// What is asked of a policy.
+/// A command, with its options.
+#[derive(Debug)]
+pub enum Parsed {
+    /// Serve with these options.
+    Serve(Options),
+    /// Answer a question about the policy that these options name.
+    Ask(Options, Question),
+    /// Check the health of the server that these options would start.
+    CheckHealth(Options),
+    /// Print this on standard output: help, the version, or a new policy.
+    Print(String),
+}
+
+/// A question about a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// What is wrong with it?
+    /// Is anything wrong with it?
     Lint(LogFormat),
-    /// Which TXT record belongs to it, maybe as the zone-file line of this domain?
+    /// Its TXT record, or the zone-file line of it for this domain.
     Txt(Option<String>),
 }
 
@@ -30,7 +43,7 @@ const VERBS: [Verb; 3] = [
     Verb { name: "new", takes_file: false, options: &["mode", "mx", "max-age"] },
 ];
 
-/// What `--help` shows of the words.
+/// The usage lines of `--help`.
 pub const USAGES: [&str; 4] = [
     "healthcheck [OPTIONS]",
     "mta-sts lint [FILE] [--format text|json]",
@@ -48,7 +61,7 @@ enum Words {
     Verb(&'static Verb),
 }
 
-/// What of a command line is neither an option of the table nor its value.
+/// The parts of a command line that are neither options of the table nor their values.
 #[derive(Default)]
 pub struct Command {
     words: Words,
@@ -85,7 +98,7 @@ impl Command {
         self.given.push((name, value.to_string_lossy().into_owned()));
     }
 
-    /// Nothing more stands on the command line.
+    /// Checks that the command is complete at the end of the command line.
     pub fn ended(self) -> Result<Command, String> {
         match self.words {
             Words::MtaSts => Err("mta-sts needs one of lint, txt, new".into()),
@@ -93,7 +106,7 @@ impl Command {
         }
     }
 
-    /// Checks the values of the verb's own options.
+    /// Checks the values of the command's own options.
     pub fn meaning(self, mut options: Options) -> Result<Parsed, String> {
         let verb = match self.words {
             Words::Verb(verb) => verb,
@@ -128,7 +141,7 @@ impl Command {
         mta_sts::policy(mode, &hosts, max_age as u32).map_err(|wrong| format!("mta-sts new: {wrong}"))
     }
 
-    /// Of an option given more than once the last value.
+    /// The last value of an option.
     fn last<T>(&self, name: &str, check: impl Fn(&str) -> Checked<T>) -> Result<Option<T>, String> {
         let given = self.given.iter().rfind(|(given, _)| *given == name);
         given.map(|(_, text)| one(name, text, check)).transpose()
@@ -142,6 +155,10 @@ impl Command {
 
 fn one<T>(name: &str, text: &str, check: impl Fn(&str) -> Checked<T>) -> Result<T, String> {
     check(text).map_err(|wrong| format!("--{name}: {} {wrong}", quoted(text.as_bytes())))
+}
+
+pub fn unexpected(argument: &OsStr) -> String {
+    format!("unexpected argument {} (see kcup --help)", quoted(argument.as_bytes()))
 }
 
 fn domain(text: &str) -> Checked<String> {

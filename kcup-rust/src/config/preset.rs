@@ -1,23 +1,12 @@
-//! What `--preset` says of other options (K-90, K-91). Sibling: kcup-go/config/preset.go.
+//! The options that `--preset` decides (K-90, K-91).
 
 use hyper::header::{HeaderValue, CACHE_CONTROL};
 
-use super::check::Word;
-use super::{Compression, Given, Options};
-
-/// What the content is known to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preset {
-    /// An MTA-STS policy (RFC 8461).
-    MtaSts,
-}
-
-impl Word for Preset {
-    const WORDS: &'static [(&'static str, Self)] = &[("mta-sts", Self::MtaSts)];
-}
+use super::options::{Given, Options};
+use super::value::Compression;
 
 impl Given {
-    /// The options with those that the preset decides, none of which may have been given.
+    /// Sets the options that the preset decides, none of which may have been given.
     pub fn with_preset(&self, mut options: Options) -> Result<Options, String> {
         if options.preset.is_none() {
             return Ok(options);

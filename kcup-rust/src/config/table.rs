@@ -1,4 +1,4 @@
-//! The one table of options. Values are text here; they get their meaning, and their checks, in `mod.rs`.
+//! The table of options. Values are text here; `options.rs` checks them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use structopt::clap::AppSettings;
 use structopt::StructOpt;
 
-/// A doc comment is the option's help. Its bracket at the end says what holds where there is no literal default.
+/// A doc comment is the option's help. A bracket at its end describes a default that is not literal.
 #[derive(StructOpt)]
 #[structopt(settings = &[AppSettings::AllArgsOverrideSelf, AppSettings::AllowLeadingHyphen])]
 pub struct Table {
@@ -99,7 +99,7 @@ pub struct Table {
     pub log_format: String,
 }
 
-/// A row of the table, as the command line and `--help` need it.
+/// A row of the table, for the command line and `--help`.
 pub struct Row {
     /// Without its two hyphens.
     pub name: &'static str,
@@ -107,7 +107,7 @@ pub struct Row {
     pub variable: &'static str,
     pub value_name: &'static str,
     pub help: &'static str,
-    /// In words where it is no literal.
+    /// In words if it is not literal.
     pub default: &'static str,
 }
 
@@ -126,35 +126,28 @@ impl Row {
 /// there will be no other clap 2.
 pub fn rows() -> Vec<Row> {
     let text = |text: Option<&'static OsStr>| text.and_then(OsStr::to_str);
-    let row = |name, short, variable, value_name, help: &'static str, default| {
-        let (help, otherwise) = help.trim_end_matches(']').split_once(" [default: ").unwrap_or((help, ""));
-        Row { name, short, variable, value_name, help, default: text(default).unwrap_or(otherwise) }
-    };
     Table::clap()
         .p
         .opts
         .iter()
         .map(|option| {
-            row(
-                option.b.name,
-                option.s.short,
-                text(option.v.env.as_ref().map(|(name, _)| *name)).unwrap_or_default(),
-                option
-                    .v
-                    .val_names
-                    .as_ref()
-                    .and_then(|names| names.values().next())
-                    .copied()
-                    .unwrap_or_default(),
-                option.b.help.unwrap_or_default(),
-                option.v.default_val,
-            )
+            let help = option.b.help.unwrap_or_default().trim_end_matches(']');
+            let (help, default) = help.split_once(" [default: ").unwrap_or((help, ""));
+            let value_names = option.v.val_names.as_ref();
+            Row {
+                name: option.b.name,
+                short: option.s.short,
+                variable: text(option.v.env.as_ref().map(|(name, _)| *name)).unwrap_or_default(),
+                value_name: value_names.and_then(|names| names.values().next().copied()).unwrap_or_default(),
+                help,
+                default: text(option.v.default_val).unwrap_or(default),
+            }
         })
         .collect()
 }
 
-/// Takes our variables out of the environment where they are empty, which counts as unset (K-02); and makes those
-/// readable that are not UTF-8, which no value may be except the path of a file or of a socket.
+/// Removes our variables from the environment if they are empty, which counts as unset (K-02), and replaces what is not
+/// UTF-8 in the others: only the path of a file or of a socket may contain it.
 pub fn tidy_environment(rows: &[Row]) {
     for row in rows {
         match std::env::var_os(row.variable) {
@@ -165,7 +158,7 @@ pub fn tidy_environment(rows: &[Row]) {
     }
 }
 
-/// `value` as the table can hold it.
+/// Replaces bytes that are not UTF-8 in a value that is not a path.
 pub fn readable(row: &Row, value: OsString) -> OsString {
     if ["file", "host"].contains(&row.name) {
         return value;

@@ -1,5 +1,8 @@
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Mutex;
+use std::time::Duration;
+
+use log::LevelFilter;
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The command line's shape, and the words for what is wrong with it (K-04, K-05).
+//! The syntax of the command line, and the words for what is wrong with it (K-04, K-05).
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -6,19 +6,20 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use super::command::{self, Command};
 use super::table::{readable, Row};
+use super::value::quoted;
 
-/// What a command line is, before values are looked at.
+/// A command line whose values are not checked yet.
 pub enum Line {
     Help,
     Version,
-    /// Only `--option`, `value`, `--option`, `value`, for the library; and what is not of its table.
+    /// Only `--option`, `value`, `--option`, `value`, for the library; and the rest.
     Given(Vec<OsString>, Command),
 }
 
-/// Settles the shape of a command line (`args` without the program's name).
+/// Splits a command line (`args` without the program's name) into options and values.
 ///
-/// The library is not asked, since clap 2 takes `---port` for `--port`, drops every `=` before a value, and panics on an
-/// unknown option with bytes behind it that are not UTF-8.
+/// The library does not do this: clap 2 takes `---port` for `--port`, drops every `=` before a value, and panics on an
+/// unknown option followed by bytes that are not UTF-8.
 pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result<Line, String> {
     let mut args = args.into_iter();
     let (mut pairs, mut command) = (Vec::new(), Command::default());
@@ -45,10 +46,10 @@ pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result
         };
         let value = match value {
             Some(value) => OsString::from_vec(value.to_vec()),
-            None => args
-                .next()
-                .filter(|next| !looks_like_option(next))
-                .ok_or_else(|| format!("--{long} needs a value"))?,
+            None => {
+                let next = args.next().filter(|next| !looks_like_option(next));
+                next.ok_or_else(|| format!("--{long} needs a value"))?
+            }
         };
         match row {
             Some(row) => pairs.extend([format!("--{long}").into(), readable(row, value)]),
@@ -58,7 +59,7 @@ pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result
     Ok(Line::Given(pairs, command.ended()?))
 }
 
-/// `-` is a value, and so is what begins with three hyphens.
+/// `-` is a value, and so is anything that begins with three hyphens.
 fn looks_like_option(argument: &OsStr) -> bool {
     let bytes = argument.as_bytes();
     bytes.len() > 1 && bytes[0] == b'-' && !bytes.starts_with(b"---")
@@ -79,32 +80,6 @@ fn split(argument: &OsStr) -> (&[u8], Option<&[u8]>) {
         [] => (name, None),
         [b'=', value @ ..] | value => (name, Some(value)),
     }
-}
-
-pub fn unexpected(argument: &OsStr) -> String {
-    format!("unexpected argument {} (see kcup --help)", quoted(argument.as_bytes()))
-}
-
-/// What remains when the library finds fault with a line that `arrange` let through: no such line is known.
-pub fn unread(_: &structopt::clap::Error) -> String {
-    "the command line cannot be read (see kcup --help)".into()
-}
-
-pub fn quoted(bytes: &[u8]) -> String {
-    format!("\"{}\"", escaped(bytes))
-}
-
-/// Text as it stands between quotes, with nothing in it that cannot be printed.
-pub fn escaped(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        let valid = format!("{:?}", chunk.valid());
-        text.push_str(&valid[1..valid.len() - 1]);
-        for byte in chunk.invalid() {
-            _ = write!(text, "\\x{byte:02x}");
-        }
-    }
-    text
 }
 
 /// `--help`, generated from the table alone.

@@ -1,0 +1,160 @@
+//! Options: the values of the table, checked.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hyper::header::{HeaderName, HeaderValue};
+use log::LevelFilter;
+use structopt::clap::ArgMatches;
+use structopt::StructOpt;
+
+use super::check::{address_and_port, field, filled, host, media_type, path, whole, word, Checked};
+use super::table::{Row, Table};
+use super::value::{quoted, Compression, Host, LineFormat, LogFormat, Preset, Sandbox};
+
+/// Every option, checked.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The file to serve; `None` is standard input.
+    pub file: Option<PathBuf>,
+    pub stdin_read_timeout: Duration,
+    pub host: Host,
+    /// For an address; 0 lets the system pick a free one.
+    pub port: u16,
+    pub max_content_bytes: u64,
+    /// The only path served; `None` is any path.
+    pub path: Option<String>,
+    pub content_type: Option<HeaderValue>,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub compression: Compression,
+    /// The interval at which the file is checked; `None` is never.
+    pub reload_interval: Option<Duration>,
+    pub max_connections: usize,
+    pub header_timeout: Duration,
+    pub idle_timeout: Duration,
+    pub write_timeout: Duration,
+    pub shutdown_timeout: Duration,
+    /// The number of workers, at least 1.
+    pub threads: usize,
+    /// The options that it decides have its values already.
+    pub preset: Option<Preset>,
+    pub sandbox: Sandbox,
+    /// The address of the admin listener; port 0 lets the system pick a free one.
+    pub admin: Option<SocketAddr>,
+    /// `None` is no access log.
+    pub access_log: Option<LineFormat>,
+    pub log_level: LevelFilter,
+    pub log_format: LogFormat,
+}
+
+impl Options {
+    /// The name of the content's source in errors.
+    pub fn origin(&self) -> String {
+        match &self.file {
+            Some(file) => quoted(file.as_os_str().as_bytes()),
+            None => "standard input".into(),
+        }
+    }
+}
+
+/// The values given on the command line and in the environment.
+pub struct Given {
+    pub matches: ArgMatches<'static>,
+    pub rows: Vec<Row>,
+}
+
+impl Given {
+    /// Checks the values in the order of the table.
+    pub fn meaning(&self) -> Result<Options, String> {
+        let table = Table::from_clap(&self.matches);
+        let number = |name, text: &str, accepted: RangeInclusive<u64>| {
+            self.one(name, text, |text| whole(text, accepted.clone()))
+        };
+        let seconds = |name, text: &str| number(name, text, 1..=86400).map(Duration::from_secs);
+        let interval = |seconds| (seconds > 0).then(|| Duration::from_secs(seconds));
+        Ok(Options {
+            file: self.file(table.file)?,
+            stdin_read_timeout: seconds("stdin-read-timeout-seconds", &table.stdin_read_timeout_seconds)?,
+            host: host(table.host.as_bytes())
+                .map_err(|wrong| self.fault("host", table.host.as_bytes(), &wrong))?,
+            port: number("port", &table.port, 0..=65535)? as u16,
+            max_content_bytes: number("max-content-bytes", &table.max_content_bytes, 1..=1 << 40)?,
+            path: self.maybe("path", &table.path, path)?,
+            content_type: self.maybe("content-type", &table.content_type, media_type)?,
+            headers: self.lines("header", &table.header, field)?,
+            compression: self.one("compression", &table.compression, word)?,
+            reload_interval: number("reload-interval-seconds", &table.reload_interval_seconds, 0..=86400)
+                .map(interval)?,
+            max_connections: number("max-connections", &table.max_connections, 1..=1_000_000)? as usize,
+            header_timeout: seconds("header-timeout-seconds", &table.header_timeout_seconds)?,
+            idle_timeout: seconds("idle-timeout-seconds", &table.idle_timeout_seconds)?,
+            write_timeout: seconds("write-timeout-seconds", &table.write_timeout_seconds)?,
+            shutdown_timeout: seconds("shutdown-timeout-seconds", &table.shutdown_timeout_seconds)?,
+            threads: self
+                .maybe("threads", &table.threads, |text| whole(text, 1..=1024))?
+                .map_or_else(granted_cpus, |number| number as usize),
+            preset: self.maybe("preset", &table.preset, word)?,
+            sandbox: self.one("sandbox", &table.sandbox, word)?,
+            admin: self.maybe("admin", &table.admin, address_and_port)?,
+            access_log: self.one("access-log", &table.access_log, word)?,
+            log_level: self.one("log-level", &table.log_level, word)?,
+            log_format: self.one("log-format", &table.log_format, word)?,
+        })
+    }
+
+    fn one<T>(&self, name: &str, text: &str, check: impl Fn(&str) -> Checked<T>) -> Result<T, String> {
+        check(text).map_err(|wrong| self.fault(name, text.as_bytes(), &wrong))
+    }
+
+    fn maybe<T>(
+        &self,
+        name: &str,
+        text: &Option<String>,
+        check: impl Fn(&str) -> Checked<T>,
+    ) -> Result<Option<T>, String> {
+        text.as_ref().map(|text| self.one(name, text, check)).transpose()
+    }
+
+    /// An option holds one value; the variable one a line.
+    fn lines<T>(
+        &self,
+        name: &str,
+        texts: &[String],
+        check: impl Fn(&str) -> Checked<T>,
+    ) -> Result<Vec<T>, String> {
+        let one = |text| self.one(name, text, &check);
+        match self.matches.occurrences_of(name) as usize {
+            0 => {
+                let lines = texts.iter().flat_map(|text| text.split('\n'));
+                lines.filter(|line| !line.is_empty()).map(one).collect()
+            }
+            // clap 2 appends the variable's value to those of an option that may be given more than once.
+            given => texts.iter().take(given).map(|text| one(text)).collect(),
+        }
+    }
+
+    fn file(&self, file: Option<OsString>) -> Result<Option<PathBuf>, String> {
+        if let Some(file) = &file {
+            filled(file.as_bytes()).map_err(|wrong| self.fault("file", file.as_bytes(), &wrong))?;
+        }
+        Ok(file.filter(|file| file != "-").map(PathBuf::from))
+    }
+
+    /// The words for what is wrong with a value.
+    pub fn fault(&self, name: &str, value: &[u8], wrong: &str) -> String {
+        let given = self.matches.occurrences_of(name) > 0;
+        let source = match self.rows.iter().find(|row| row.name == name) {
+            Some(row) if !given => row.variable.to_string(),
+            _ => format!("--{name}"),
+        };
+        format!("{source}: {} {wrong}", quoted(value))
+    }
+}
+
+fn granted_cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
