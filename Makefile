@@ -1,4 +1,4 @@
-# The only vocabulary: people and CI call these targets and nothing else.
+# Everything that people and CI run is a target here.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -7,16 +7,16 @@ TWINS := rust go
 VERSION := $(shell cat VERSION)
 ARCHITECTURES := amd64 arm64
 ARCHITECTURE := $(patsubst x86_64,amd64,$(patsubst aarch64,arm64,$(shell uname -m)))
-# What is built has the time of its commit.
+# Files in images and archives get the time of the commit.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-# What an image that is not released yet is called: X.Y.Z-COMMIT.
+# The name of an unreleased image: X.Y.Z-COMMIT.
 PRERELEASE = $(VERSION)-$(shell git rev-parse --short=8 HEAD)
 CARGO := cargo
 VENV ?= .venv
 PYTHON := $(VENV)/bin/python
-# Most cases wait for a clock or a socket, so more workers than CPUs.
+# More workers than CPUs, since most cases wait for a clock or a socket.
 CONFORMANCE := $(PYTHON) -m pytest -q -n 4 conformance
-# What has several goroutines at work on the same thing; but for one case in which the detector makes compressing take too long.
+# Tests in which several goroutines work on the same data, except one in which the race detector makes compression too slow.
 RACED := access_log admin admin_load connections end notify reload
 CARGO_FUZZ := 0.13.1
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -32,7 +32,7 @@ YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 SCENARIOS = $(basename $(notdir $(wildcard bench/scenarios/*.toml)))
 GNU = $(shell uname -m)-unknown-linux-gnu
 MUSL = $(shell uname -m)-unknown-linux-musl
-# Named functions and frame pointers, for perf.
+# With function names and frame pointers, for perf.
 PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
 EACH := build run test unit lint fuzz test-containers build-release sbom image image-publish image-release
@@ -41,7 +41,7 @@ EACH := build run test unit lint fuzz test-containers build-release sbom image i
   bench bench-all bench-ready bench-baselines bench-peers bench-readme bench-guard $(SCENARIOS:%=bench-%) \
   unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%)
 
-## make TARGET. Where it says [-rust|-go] the target exists for one twin too, as in `make test-go`.
+## make TARGET. [-rust|-go] means that the target also exists for one of the programs, as in `make test-go`.
 ##
 help:
 	@sed -n 's/^## \{0,1\}//p' Makefile
@@ -56,10 +56,10 @@ $(addprefix build-,$(TWINS)): build-%:
 run: run-rust
 
 $(addprefix run-,$(TWINS)): run-%: build-%
-	@echo "try: curl -i http://localhost:$${PORT:-5000}/.well-known/mta-sts.txt   (Ctrl-C ends)"
+	@echo "try: curl -i http://localhost:$${PORT:-5000}/.well-known/mta-sts.txt   (Ctrl-C stops)"
 	@exec bin/kcup-$* --file deploy/examples/mta-sts.txt
 
-## test [-rust|-go]             unit tests, and the whole conformance suite
+## test [-rust|-go]             unit tests and the whole conformance suite
 test: unit verdicts release-check stepped-clock $(VENV)/conformance.ok
 	$(PYTHON) -m pytest -q release/test_check.py
 	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
@@ -67,13 +67,13 @@ test: unit verdicts release-check stepped-clock $(VENV)/conformance.ok
 $(addprefix test-,$(TWINS)): test-%: unit-% build-% stepped-clock $(VENV)/conformance.ok
 	$(CONFORMANCE) --$* bin/kcup-$*
 
-# Cases that step a clock are skipped where this cannot be had.
+# Cases that step the clock are skipped if these cannot be installed.
 .PHONY: stepped-clock
 stepped-clock:
-	@command -v qemu-$(shell uname -m) >/dev/null && ls /usr/lib/*/faketime >/dev/null 2>&1 || { echo "installing qemu-user and libfaketime, which step a clock"; \
+	@command -v qemu-$(shell uname -m) >/dev/null && ls /usr/lib/*/faketime >/dev/null 2>&1 || { echo "installing qemu-user and libfaketime, which step the clock"; \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends qemu-user libfaketime >/dev/null; } || true
 
-## unit [-rust|-go]             unit tests alone
+## unit [-rust|-go]             unit tests only
 unit: unit-rust unit-go unit-bench
 
 unit-rust:
@@ -85,26 +85,26 @@ unit-go:
 unit-bench: $(VENV)/bench.ok $(VENV)/conformance.ok
 	$(PYTHON) -m pytest -q bench
 
-## race                         a part of the suite, about a minute, against kcup-go with Go's race detector
+## race                         part of the suite against kcup-go with Go's race detector, about a minute
 race: $(VENV)/conformance.ok
 	cd kcup-go && CGO_ENABLED=1 go build -race -o ../bin/kcup-go-race .
 	$(CONFORMANCE:conformance=) $(RACED:%=conformance/test_%.py) --go kcup-go/race -k "not signals_during_a_reload"
 
-## soak                         faults of every kind while somebody asks, two minutes (QUICK=1: 25 s; ARGS="-k descriptors": these);
-##                              SOAK_SECONDS=3600: an hour of load, reloads and faults, which fails on what grows
+## soak                         faults of every kind under requests, two minutes (QUICK=1: 25 s; ARGS="-k descriptors": only these);
+##                              SOAK_SECONDS=3600: an hour of load, reloads and faults, which fails if resource use grows
 soak: build stepped-clock $(VENV)/conformance.ok
 	$(PYTHON) -m pytest -v -s -rs -m soak conformance/$(if $(SOAK_SECONDS),test_soak_hour.py,test_soak.py) $(ARGS)
 
-## soak-readme                  README's section of reliability and its chart, anew from conformance/results
+## soak-readme                  regenerate README's section on reliability and its chart from conformance/results
 soak-readme: $(VENV)/bench.ok
 	$(PYTHON) bench reliability
 
-## test-vm                      attacks under Debian's kernels with version 2 of control groups, in emulated machines: two minutes
-##                              (FULL=1: all of them, beside nginx and lighttpd, for README's table: vm/results.json; an hour)
+## test-vm                      attacks in emulated machines under Debian's kernels with version 2 of control groups, two minutes
+##                              (FULL=1: all attacks, also on nginx and lighttpd, for README's table: vm/results.json; an hour)
 test-vm: build vm-set-up $(VENV)/conformance.ok
 	$(PYTHON) -m pytest vm
 
-## vm ARGS="--scenario idle"    one of them (ARGS=--help lists them)
+## vm ARGS="--scenario idle"    one attack (ARGS=--help lists them)
 vm: build vm-set-up
 	python3 vm $(ARGS)
 
@@ -113,14 +113,14 @@ vm-set-up:
 	@dpkg-query --show $(VM_NEEDS) >/dev/null 2>&1 || { echo "installing $(VM_NEEDS)"; apt-get update -qq; \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(VM_NEEDS) >/dev/null; }
 
-## verdicts                     what both say of every input that the fuzzers left in conformance/corpus must be the same
+## verdicts                     compare both programs' verdicts on every fuzzing input in conformance/corpus
 verdicts:
 	@rm -rf bin/verdicts && mkdir -p bin/verdicts/rust bin/verdicts/go
 	cd kcup-rust && $(CARGO) run --quiet --locked --example verdicts ../conformance/corpus ../bin/verdicts/rust
 	cd kcup-go && VERDICTS=$(CURDIR)/bin/verdicts/go go test -count=1 -run '^TestVerdicts$$' ./internal/respond ./internal/server/guard
 	diff -r bin/verdicts/rust bin/verdicts/go
 
-## lint [-rust|-go|-shared]     formatters and linters of every language here; all findings are errors
+## lint [-rust|-go|-shared]     formatters and linters for every language here; all findings are errors
 lint: lint-rust lint-go lint-bench lint-shared
 
 lint-rust:
@@ -144,10 +144,10 @@ lint-shared: $(VENV)/lint.ok
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.gitlab-ci .gitlab-ci.yml
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose*.yaml deploy/swarm/stack.yaml
 
-## fuzz [-rust|-go]             every fuzz target for FUZZ_SECONDS (60); kcup-rust's need the nightly toolchain
+## fuzz [-rust|-go]             each fuzz target for FUZZ_SECONDS (60); kcup-rust's need the nightly toolchain
 fuzz: fuzz-rust fuzz-go
 
-# No sanitizer: what is fuzzed has no unsafe code. Overflows are caught: cargo-fuzz turns debug assertions on.
+# No sanitizer, since the fuzzed code has no unsafe blocks. cargo-fuzz enables debug assertions, which catch overflows.
 FUZZ_RUST = $(CARGO) +nightly fuzz
 
 fuzz-rust: fuzz-tool
@@ -166,19 +166,19 @@ fuzz-tool:
 	@[ "$$(cargo-fuzz --version 2>/dev/null)" = "cargo-fuzz $(CARGO_FUZZ)" ] \
 	  || $(CARGO) install --quiet --locked cargo-fuzz --version $(CARGO_FUZZ)
 
-## corpus                       what the fuzzers of both found so far, as few inputs as reach it all, in conformance/corpus
+## corpus                       merge the inputs that both programs' fuzzers found into the smallest set, in conformance/corpus
 corpus: fuzz-tool
 	cd kcup-rust && $(FUZZ_RUST) build --sanitizer none
 	python3 conformance/runner/corpus.py
 
-## image [-rust|-go]            container images kcup-rust and kcup-go, for every platform
+## image [-rust|-go]            container images kcup-rust and kcup-go for every platform
 image: image-rust image-go
 
 $(addprefix image-,$(TWINS)): image-%:
 	$(ENGINE) containers/build $* $(ARCHITECTURES)
 
-## test-containers [-rust|-go]  the images, all of deploy/ and (not of one twin) ci-local and every benchmark, in a real Docker engine;
-##                              starts one if none runs
+## test-containers [-rust|-go]  test the images and all of deploy/ in a real Docker engine, which is started if none is running;
+##                              without a suffix also ci-local and every benchmark
 test-containers: containers-set-up ci-local-set-up
 	$(ENGINE) bash -c 'containers/build rust $(ARCHITECTURES) && containers/build go $(ARCHITECTURES) \
 	  && $(CONTAINERS) && $(PYTHON) -m pytest -q $(PIPELINE) && export QUICK=1 && $(MAKE) bench-peers bench-all'
@@ -186,7 +186,7 @@ test-containers: containers-set-up ci-local-set-up
 $(addprefix test-containers-,$(TWINS)): test-containers-%: containers-set-up
 	$(ENGINE) bash -c 'containers/build $* $(ARCHITECTURES) && $(CONTAINERS) --twin $*'
 
-## e2e                          of that, what a policy has to go through: DNS, TLS, Traefik, a receiver; and docs/mta-sts.md
+## e2e                          of these, a policy's whole path: DNS, TLS, Traefik, a sending mail server; and docs/mta-sts.md
 e2e: containers-set-up
 	$(ENGINE) bash -c 'containers/build rust && containers/build go && $(PYTHON) -m pytest -q containers/test_e2e*.py'
 
@@ -203,7 +203,7 @@ bin/docker/cli-plugins/docker-compose: containers/tools/go.mod
 bin/tools/manifests: containers/tools/go.mod containers/tools/manifests/main.go
 	cd containers/tools && go build -o ../../$@ ./manifests
 
-## ci-local                     .gitlab-ci.yml for a release branch, main and a tag, with a git remote and a registry of its own
+## ci-local                     run .gitlab-ci.yml for a release branch, main and a tag, with a local git remote and registry
 ci-local: ci-local-set-up
 	$(ENGINE) $(PYTHON) -m pytest -q $(PIPELINE)
 
@@ -215,42 +215,42 @@ release/node_modules: release/package-lock.json
 	npm ci --prefix release --no-audit --no-fund --silent
 	@touch $@
 
-## get-version                  the version, which is one for both programs
+## get-version                  print the version, which both programs share
 get-version:
 	@echo $(VERSION)
 
-## build-release [-rust|-go]    the programs for every platform, and their checksums, in bin/release
+## build-release [-rust|-go]    programs for every platform, with checksums, in bin/release
 build-release: build-release-rust build-release-go
 
 $(addprefix build-release-,$(TWINS)): build-release-%:
 	$(foreach architecture,$(ARCHITECTURES),kcup-$*/build $(architecture) bin/release/kcup-$*-$(architecture) && ) true
 	cd bin/release && sha256sum $(addprefix kcup-$*-,$(ARCHITECTURES)) | tee kcup-$*.sha256
 
-## sbom [-rust|-go]             what the programs are made of, in CycloneDX 1.5: bin/release/kcup-rust.cdx.json and kcup-go.cdx.json
+## sbom [-rust|-go]             bills of materials in CycloneDX 1.5: bin/release/kcup-rust.cdx.json and kcup-go.cdx.json
 sbom: sbom-rust sbom-go
 
 $(addprefix sbom-,$(TWINS)): sbom-%: $(VENV)/release.ok
 	$(PYTHON) release/sbom.py $* bin/release/kcup-$*.cdx.json
 
-## readme                       write the options of README.md anew, from --help
+## readme                       regenerate the options in README.md from --help
 readme: build-rust
 	python3 release/readme.py bin/kcup-rust
 
-## release-check                versions, changelog, and README's options, figures and attacks must agree
+## release-check                check that versions, changelog and README's options, figures and attacks agree
 release-check: build $(VENV)/bench.ok $(VENV)/conformance.ok
 	@python3 release/check.py
 	@$(PYTHON) -m pytest -q bench/tests/test_pages.py bench/tests/test_reliability.py -k readme
 	@$(PYTHON) -m pytest -q vm/test_readme.py
 
-## release-prep                 versions must agree, and the changelog have a section for VERSION
+## release-prep                 check that versions agree and that the changelog has a section for VERSION
 release-prep:
 	@python3 release/check.py --release
 
-## release-publish              tag this commit vVERSION on GIT_REMOTE, unless that version has its tag
+## release-publish              tag this commit vVERSION on GIT_REMOTE, unless the tag exists
 release-publish:
 	release/publish "$(GIT_REMOTE)"
 
-## image-publish [-rust|-go]    push vX.Y.Z-COMMIT to the registry that CI_REGISTRY, CI_REGISTRY_IMAGE, _USER and _PASSWORD tell
+## image-publish [-rust|-go]    push vX.Y.Z-COMMIT to the registry given by CI_REGISTRY, CI_REGISTRY_IMAGE, _USER and _PASSWORD
 image-publish: image-publish-rust image-publish-go
 
 $(addprefix image-publish-,$(TWINS)): image-publish-%:
@@ -262,8 +262,8 @@ image-release: image-release-rust image-release-go
 $(addprefix image-release-,$(TWINS)): image-release-%:
 	$(ENGINE) bash -c 'containers/build $* $(ARCHITECTURES) && release/push $* $(VERSION) v$(VERSION) latest'
 
-## bench                        the benchmarks, and how long each takes
-## bench-NAME, bench-all        one of them, or all; results in bench/results (QUICK=1: a smoke run; as root)
+## bench                        list the benchmarks, and how long each takes
+## bench-NAME, bench-all        run one or all, as root; results are in bench/results (QUICK=1: a smoke run)
 bench: $(VENV)/bench.ok
 	@$(PYTHON) bench list
 
@@ -279,23 +279,23 @@ bin/bench-floor: bench/floor.c
 	@mkdir -p bin
 	gcc -O2 -o $@ $<
 
-# Static, since they are also run in containers that hold nothing else.
+# Static, since they also run in containers that contain nothing else.
 bench-baselines:
 	cd bench/baselines/go && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o ../../../bin/bench-go .
 	cd bench/baselines/rust && RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --quiet --release --locked --target $(GNU)
 	@install -D bench/baselines/rust/target/$(GNU)/release/bench-rust bin/bench-rust
 
-## bench-peers                  install what is compared and used, where absent. Debian (QUICK=1: only these): nginx-light lighttpd
-##                              caddy busybox-static wrk slowhttptest linux-perf; Go: k6; cargo, 2 to 5 minutes each: miniserve
+## bench-peers                  install absent competitors and tools. Debian (QUICK=1: only these): nginx-light lighttpd caddy
+##                              busybox-static wrk slowhttptest linux-perf; Go: k6; cargo, 2 to 5 minutes each: miniserve
 ##                              static-web-server inferno
 bench-peers: $(VENV)/bench.ok
 	$(PYTHON) bench install
 
-## bench-readme                 README's section of results, anew from the last full run
+## bench-readme                 regenerate README's section on measurements from the last full run
 bench-readme: $(VENV)/bench.ok
 	$(PYTHON) bench readme
 
-## profile-rust, profile-go     a flame graph under load, beside the results of the last full run (QUICK=1)
+## profile-rust, profile-go     draw a flame graph under load, beside the results of the last full run (QUICK=1)
 $(TWINS:%=profile-%): profile-%: bin/profile/kcup-% $(VENV)/bench.ok
 	$(PYTHON) bench profile $*
 
@@ -306,18 +306,18 @@ bin/profile/kcup-rust:
 bin/profile/kcup-go:
 	cd kcup-go && CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o ../$@ .
 
-## bench-guard                  instructions per byte of a head and per answer in Rust; and what Go's guard allocates: nothing
+## bench-guard                  count kcup-rust's instructions per byte of a head and per response; kcup-go's guard must not allocate
 bench-guard:
 	@command -v valgrind >/dev/null || { echo "installing valgrind"; apt-get update -qq && apt-get install -y -qq valgrind >/dev/null; }
 	cd kcup-rust && $(CARGO) build --release --locked --example guard_cost --example answer_cost
 	python3 bench/guard.py kcup-rust/target/release/examples
 	cd kcup-go && go test -run '^$$' -bench '^BenchmarkGuard$$' -benchmem ./internal/server/guard | tee /dev/stderr | grep ' 0 allocs/op' >/dev/null
 
-## clean                        remove what was built (an own engine's images stay in KCUP_ENGINE_DIR, /var/tmp/kcup-engine)
+## clean                        remove what was built (the images of an engine started here stay in KCUP_ENGINE_DIR)
 clean:
 	rm -rf bin $(VENV) kcup-rust/target bench/baselines/rust/target release/node_modules .pytest_cache .ruff_cache
 
-# Debian's python3 comes without ensurepip: virtualenv, or the package with it, makes up for that.
+# Debian's python3 lacks ensurepip, so virtualenv or the package python3-venv is used.
 $(PYTHON):
 	@python3 -m venv $(VENV) 2>/dev/null || python3 -m virtualenv --quiet $(VENV) 2>/dev/null \
 	  || { echo "installing python3-venv"; apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && python3 -m venv --clear $(VENV); }
