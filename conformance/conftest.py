@@ -1,4 +1,4 @@
-"""pytest conformance --rust bin/kcup-rust --go bin/kcup-go (either may be left out: then only the other is tested)."""
+"""pytest conformance --rust bin/kcup-rust --go bin/kcup-go (if one of them is left out, only the other is tested)."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from runner.cgroup import memory_group
 from runner.clock import run_together
 from runner.twin import Server, Twin
 
-# What a machine may lack, so that a case is skipped. A skip for any other reason fails.
+# Reasons for which a case may be skipped. A skip for any other reason fails.
 LACKING = re.compile(
     "no memory cgroup can be made here|nothing here steps the clock for one process"
     "|another user does not get to the program|root reads everything|another user has no capabilities"
@@ -30,7 +30,7 @@ def pytest_addoption(parser):
 
 
 def chosen(config):
-    """The twins to test. A path that was asked for and is not there is an error, never a skip."""
+    """The programs to test. A path that was given and does not exist is an error, never a skip."""
     given = {name: config.getoption(f"--{name}") for name in TWINS if config.getoption(f"--{name}")}
     paths = given or {name: ROOT / "bin" / f"kcup-{name}" for name in TWINS}
     for path in paths.values():
@@ -50,7 +50,7 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """With one twin there is nothing to compare."""
+    """Leaves out comparisons if there is only one program."""
     if len(config.twins) < 2:
         compared = [item for item in items if "twins" in getattr(item, "fixturenames", ())]
         items[:] = [item for item in items if item not in compared]
@@ -67,13 +67,13 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture(scope="session")
 def twins(request):
-    """Both, for what compares them."""
+    """Both programs, for tests that compare them."""
     return request.config.twins
 
 
 @pytest.fixture(scope="session")
 def servers():
-    """One server for each option set and twin, started when first asked for."""
+    """One server for each option set and program, started when it is first needed."""
     running = {}
 
     def get(twin, options):
@@ -90,14 +90,14 @@ def servers():
 
 @pytest.fixture
 def memory():
-    """A memory cgroup of so many bytes: memory(size). It is removed after the servers of `serve` have been stopped."""
+    """A memory cgroup of this many bytes: memory(size). It is removed after the servers of `serve` have stopped."""
     with contextlib.ExitStack() as stack:
         yield lambda size, kind=memory_group: stack.enter_context(kind(size))
 
 
 @pytest.fixture
 def serve(twin, memory):
-    """A server of one's own: serve(args, content=..., ...). It is stopped when the test ends."""
+    """A server for one test: serve(args, content=..., ...). It is stopped when the test ends."""
     running = []
 
     def start(*args, content=b"Hello\n", name="hello.txt", mtime=784111777, **options):
@@ -113,13 +113,13 @@ def serve(twin, memory):
 
 @pytest.fixture(scope="module")
 def outcomes(request):
-    """The outcomes of all experiments with time of a module, by twin and name."""
+    """The outcomes of a module's experiments with time, by program and name."""
     return run_together(request.module.__name__, request.config.twins)
 
 
 @pytest.fixture
 def as_nobody(twin):
-    """For `serve`: start as a user for whom permissions count, which they do not for root."""
+    """Options of `serve` that start the server as a user without root's exemption from permissions."""
     if os.geteuid() != 0:
         return {}
     if not all(parent.stat().st_mode & 0o001 for parent in twin.binary.parents):

@@ -1,4 +1,4 @@
-"""K-125 to K-127: a line for each answer, and what becomes of lines that nobody takes."""
+"""K-125 to K-127: a line for each response, and what happens to lines that nobody reads."""
 
 import fcntl
 import json
@@ -20,7 +20,7 @@ from runner.wire import Connection
 CONTENT = b"Hello, world!\n"
 F_SETPIPE_SZ = 1031
 each_format = pytest.mark.parametrize("form", FORMATS)
-# A line as each format has it: the number of the request, which its target begins with.
+# The start of a line in each format, up to the number of the request, with which its target begins.
 NUMBER = {
     "common": re.compile(r'127\.0\.0\.1 - - \[[^]]{26}\] "GET /(\d+)-a* HTTP/1\.1" 200 14'),
     "json": re.compile(
@@ -31,7 +31,7 @@ NUMBER = {
 
 
 def exchange(address, data):
-    """Send, end our side, and read what comes. When it began and when it was over."""
+    """Sends, ends our side, and reads the response. Returns the times at which it began and ended."""
     began = time.time()
     with Connection(address) as connection:
         connection.send(data)
@@ -44,7 +44,7 @@ def exchange(address, data):
 @each_format
 @pytest.mark.parametrize("case", log_cases(), ids=lambda case: case.name.replace(" ", "-"))
 def test_case(serve, case, form):
-    """Its lines, and no others, until the end."""
+    """The lines are exactly these, until the end."""
     server = serve("--access-log", form, content=CONTENT)
     began, ended = exchange(server.address, to_bytes(case.send))
     expected = getattr(case, form)
@@ -83,7 +83,7 @@ def test_the_variable_and_the_default(serve):
 
 
 def ask_in_order(address, count, first=0, length=1):
-    """So many requests on one connection, numbered, some at once; every one must be answered."""
+    """Makes this many numbered requests on one connection, some at once; each must get a response."""
     with Connection(address) as connection:
         for start in range(first, first + count, 20):
             numbers = range(start, min(start + 20, first + count))
@@ -134,7 +134,7 @@ def test_at_the_end_what_is_left_is_written(serve, form):
 @each_format
 @pytest.mark.parametrize("length", [50, 3900])
 def test_lines_that_a_full_pipe_does_not_take_are_lost_whole_and_counted(serve, form, length):
-    """Every answer comes though nobody reads. Then somebody does: what is written and what was lost is all."""
+    """Every response arrives although nobody reads the log. Once it is read, the lines written and lost add up."""
     server = serve("--access-log", form, "--admin", "127.0.0.1:0", content=CONTENT)
     fcntl.fcntl(server.process.stdout, F_SETPIPE_SZ, 4096)
     count = 20000 if length < 1000 else 4000
@@ -168,7 +168,7 @@ def test_a_standard_output_that_is_closed_loses_every_line(serve, form):
 @pytest.mark.spec("K-127", "K-20")
 @each_format
 def test_a_full_disk_loses_every_line(serve, form):
-    """Also the line of K-15; the admin listener is IPv6 to be told from the other."""
+    """This includes the line of K-15. The admin listener uses IPv6, to be told from the public one."""
     full = os.open("/dev/full", os.O_WRONLY)
     server = serve(
         "--access-log", form, "--admin", "[::1]:0", content=CONTENT, wait=False, preexec_fn=lambda: os.dup2(full, 1)

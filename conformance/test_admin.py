@@ -54,7 +54,7 @@ def test_answer(serve, case):
 @pytest.mark.spec("K-115")
 @pytest.mark.parametrize("case", NOT_READ, ids=lambda name: name.replace(" ", "-"))
 def test_what_cannot_be_read_is_refused(serve, case):
-    """Whatever is left of it may reset the connection, and the response is lost then."""
+    """Unread bytes of the request may reset the connection, and the response is then lost."""
     server = serve(*ADMIN)
     status = 400
     with AdminConnection(server.admin) as connection, contextlib.suppress(*GONE):
@@ -88,7 +88,7 @@ def test_the_port_and_the_variable(serve):
 
 @pytest.mark.spec("K-16", "K-115")
 def test_an_admin_address_in_use(twin):
-    """Nothing has listened, and nobody was told that it does."""
+    """The public listener has not listened, and no line said that it does."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         admin = f"127.0.0.1:{taken.getsockname()[1]}"
         result = twin.run(["--port", "0", "--admin", admin, "--log-level", "error"], stdin=b"x")

@@ -1,4 +1,4 @@
-"""K-115, K-119: many who ask the second listener, and many who do not."""
+"""K-115, K-119: many clients of the admin listener, active and silent."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from runner.process import descriptors, until
 
 HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 MOST = 64
-# Less than the 10 seconds after which a silent connection is closed, and as much as Kubernetes gives a probe.
+# Less than the 10 seconds after which a silent connection is closed, and Kubernetes' timeout for a probe.
 AT_ONCE = 1
 
 
@@ -28,7 +28,7 @@ def test_with_64_open_who_has_not_asked_for_longest_makes_room(serve):
     before = len(descriptors(server.process.pid))
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(AdminConnection(server.admin)) for _ in range(MOST)]
-        held[0].send(b"GET /healthz HTTP/1.1\r\n")  # a part of a head is no reason to stay
+        held[0].send(b"GET /healthz HTTP/1.1\r\n")  # a part of a head does not protect a connection
         until(lambda: len(descriptors(server.process.pid)) == before + MOST)
         assert all(is_open(connection) for connection in held)
         for _ in range(3):
@@ -44,7 +44,7 @@ def test_with_64_open_who_has_not_asked_for_longest_makes_room(serve):
 
 @contextlib.contextmanager
 def silent(address, count):
-    """So many connections that say nothing, and come back when they are closed."""
+    """Keeps this many silent connections open; each that is closed is opened again."""
     over = threading.Event()
 
     def stay(selector):
@@ -90,7 +90,7 @@ def test_peers_that_stay_silent_and_come_back_keep_no_probe_waiting(serve):
 
 @pytest.mark.spec("K-115")
 def test_who_has_asked_is_answered_before_another_takes_the_place(serve):
-    """All of them have asked before the first is accepted, and none goes when it has its answer."""
+    """All clients send their requests before the first is accepted, and none leaves after its response."""
     server = serve(*ADMIN)
     server.signal(signal.SIGSTOP)
     with contextlib.ExitStack() as stack:
@@ -118,7 +118,7 @@ def test_who_was_answered_makes_room_before_who_has_not_asked(serve):
 
 @pytest.mark.spec("K-115", "K-119")
 def test_a_scrape_costs_no_more_where_many_descriptors_are_open(serve):
-    """Listing so many takes longer than all the rest of a scrape, ten times and more."""
+    """Listing that many descriptors would take over ten times as long as the rest of a scrape."""
     many = min(8000, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 500)
 
     def open_many():

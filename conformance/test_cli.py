@@ -1,4 +1,4 @@
-"""Every CLI case against each twin; and what of the command line takes code."""
+"""Every CLI case against each program, and tests of the command line that need code."""
 
 import os
 import re
@@ -63,7 +63,7 @@ def test_permission_denied(twin, tmp_path):
 
 
 def make_reachable(directory, binary):
-    """pytest's directories are its user's alone; the other user must get to the file and to the program."""
+    """Makes pytest's directories, which only its user can enter, accessible to the other user."""
     for parent in directory.parents:
         if parent.stat().st_uid == os.geteuid() and not parent.stat().st_mode & 0o001 and "pytest" in str(parent):
             parent.chmod(parent.stat().st_mode | 0o011)
@@ -74,7 +74,7 @@ def make_reachable(directory, binary):
 @pytest.mark.spec("K-08")
 @pytest.mark.parametrize("file", ["not-there", "/proc/self/mem", "/", "/dev/full", "a\nb"])
 def test_nothing_prints_a_trace(twin, file):
-    """One line, whatever cannot be read; what is said of it may not break the line either."""
+    """Whatever cannot be read, the error is one line, and nothing quoted in it breaks the line."""
     result = twin.run(["--file", file, "--stdin-read-timeout-seconds", "1", "--max-content-bytes", "1000"])
     assert result.returncode == 1
     assert re.fullmatch(r"kcup: cannot read content from [^\n]+\n", result.stderr.decode())
@@ -90,7 +90,7 @@ def test_a_name_of_a_field_may_be_so_long(twin):
 @pytest.mark.spec("K-04", "K-08")
 @pytest.mark.parametrize("char", [0x07, 0x1B, 0x7F, 0x85, 0x9B, 0x2028, 0x2029, 0x202E, 0x2066, 0xFEFF], ids=hex)
 def test_what_is_quoted_commands_no_terminal(twin, char):
-    """Neither control bytes, of C1 too, nor what turns text around or ends a line."""
+    """Control bytes, including C1, and characters that change the text's direction or end a line are not printed."""
     for args in (["--port", f"1{chr(char)}2"], [f"--{chr(char)}"], [chr(char)], ["--file", f"not {chr(char)} there"]):
         said = twin.run(args).stderr.decode()
         assert said.count("\n") == 1 and said.rstrip("\n").isprintable(), ascii(said)

@@ -1,8 +1,7 @@
-"""K-80, K-81, K-83 and the other limits of time but K-82, all at once: each experiment waits, so they wait together.
+"""K-80, K-81, K-83 and the other time limits except K-82. Each experiment waits, so they all wait together.
 
-"Never before N" is exact: a span is measured from before the bytes that start the server's clock were sent. "Not more
-than a second after" allows for what this machine took from us: how late a thread of ours woke up meanwhile, at worst.
-"""
+"Never before N" is exact: a span is measured from before the bytes were sent that start the server's clock. "Not
+more than a second after" has a tolerance: how late a thread of this process woke up at worst in the meantime."""
 
 import contextlib
 import os
@@ -60,7 +59,7 @@ def a_second_head_that_came_with_the_first_and_stops_is_closed(twin):
 
 @experiment("K-80")
 def a_head_that_trickles_is_closed_as_early(twin):
-    """Every byte is progress, and none of them counts."""
+    """Progress does not extend the time."""
     with limited(twin, "header") as server, Connection(server.address) as connection:
         before = time.monotonic()
         connection.send(GET[:1])
@@ -175,7 +174,7 @@ def a_drain_has_an_end(twin):
 
 @experiment("K-72", limit=0.8, late=0.4)
 def what_still_comes_is_discarded_for_a_second(twin):
-    """A byte now and then: no reset in the first moments, and an end of it after a second."""
+    """Bytes arrive slowly: no reset in the first moments, and an end after a second."""
     with limited(twin) as server, Connection(server.address) as connection:
         before = time.monotonic()
         connection.send(POST)

@@ -1,4 +1,4 @@
-"""K-82: how long a peer may take to accept a response. As in test_clocks.py, all at once."""
+"""K-82: how long a peer may take to accept a response. All experiments run at once, as in test_clocks.py."""
 
 import contextlib
 import time
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.xdist_group("clocks of writing")
 
 
 def asking(server, connection):
-    """When a request was sent, and when the server had it."""
+    """The times before a request was sent and after the server had read it."""
     before = time.monotonic()
     connection.send(GET)
     until(lambda: has_read_all(server, [connection]))
@@ -35,7 +35,7 @@ def a_peer_that_accepts_nothing_is_reset(twin):
 
 @experiment("K-82")
 def a_peer_that_accepts_nothing_more_is_reset(twin):
-    """The clock starts again with what was accepted last."""
+    """The time starts again whenever the peer accepts something."""
     with limited(twin, "write", content=BIG) as server:
         with Connection(server.address, receive_buffer=4096) as connection:
             connection.send(GET)
@@ -48,7 +48,7 @@ def a_peer_that_accepts_nothing_more_is_reset(twin):
 
 @experiment("K-82", span=False)
 def a_slow_peer_is_not_reset(twin):
-    """It takes a little, every now and then, for four times the limit."""
+    """It accepts a little now and then, for four times the limit."""
     with limited(twin, "write", content=BIG) as server:
         with Connection(server.address, receive_buffer=4096) as connection:
             reads_on(connection, times=10, pause=0.4, length=16384)
@@ -56,7 +56,7 @@ def a_slow_peer_is_not_reset(twin):
 
 @experiment("K-82", limit=20.0)
 def a_peer_that_accepts_less_than_the_least_is_reset(twin):
-    """At most 2 KB now and then, where 5120 bytes in 20 seconds are the least: never nothing, and still too little."""
+    """It accepts at most 2 KB now and then, where the minimum is 5120 bytes in 20 seconds."""
     with limited(twin, content=BIG, args=("--write-timeout-seconds", "20")) as server:
         with Connection(server.address, receive_buffer=2304, segment=536) as connection:
             (before, after), reads = asking(server, connection), 0
@@ -72,14 +72,14 @@ def a_peer_that_accepts_less_than_the_least_is_reset(twin):
 
 @experiment("K-82", span=False)
 def a_peer_that_accepts_a_little_all_the_time_is_not_reset(twin):
-    """A few thousand bytes in each second, for three times the limit: then it may have the rest at once."""
+    """It accepts a few thousand bytes per second for three times the limit, and then the rest at once."""
     with limited(twin, content=BIG, args=("--write-timeout-seconds", "4")) as server:
         with Connection(server.address, receive_buffer=4096, segment=1460) as connection:
             reads_on(connection, times=12, pause=1, length=4096)
 
 
 def reads_on(connection, times, pause, length):
-    """It takes so many bytes after each pause, and then the rest at once."""
+    """Reads this many bytes after each pause, and then the rest at once."""
     connection.send(GET)
     taken = b""
     for _ in range(times):

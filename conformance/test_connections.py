@@ -1,4 +1,4 @@
-"""K-34, K-37, K-85: many connections, and the end of one."""
+"""K-34, K-37, K-85: many connections, and how one ends."""
 
 import resource
 import time
@@ -12,7 +12,7 @@ from runner.wire import Connection
 
 @pytest.mark.spec("K-86")
 def test_unfinished_heads_cost_the_oldest_of_them(serve):
-    """Without a cgroup's limit 64 MiB of them are kept, so the first goes, and the last is answered."""
+    """Without a cgroup's limit 64 MiB of heads are kept: the oldest is closed, and the last gets its response."""
     server = serve("--threads", "1", "--header-timeout-seconds", "60")
     part = GET[:-2] + b"X: " + b"x" * 15900
     held = []
@@ -30,7 +30,7 @@ def test_unfinished_heads_cost_the_oldest_of_them(serve):
 
 @pytest.mark.spec("K-85")
 def test_without_descriptors_it_pauses_and_goes_on(serve):
-    """Descriptors become short while it runs: connections beyond wait, nothing ends and nothing spins."""
+    """Descriptors run out while it serves: further connections wait, it neither ends nor spins."""
     server = serve("--max-connections", "1000")
     few = len(descriptors(server.process.pid)) + 10
     resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (few, few))
@@ -73,7 +73,7 @@ def test_a_peer_that_goes_away_within_an_answer_harms_nobody(serve):
 @pytest.mark.spec("K-34", "K-60")
 @pytest.mark.parametrize("size", [16383, 16384, 16385, 16386, 32768, 65536])
 def test_the_end_of_the_peer_is_seen_whatever_came_before(serve, size):
-    """Bytes and end come at once; a read that is filled to its brim must not hide the end."""
+    """The peer's end arrives together with bytes; a read that fills its buffer must not hide the end."""
     server = serve()
     requests = GET * (size // len(GET) - 1)
     last = GET[:-2] + b"X: "

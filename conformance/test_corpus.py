@@ -1,4 +1,4 @@
-"""What the fuzzers left behind, over the wire: both programs send the same bytes for every head of it."""
+"""Every input in the fuzzers' corpus, over the wire: both programs send the same bytes."""
 
 import pytest
 
@@ -10,7 +10,7 @@ HEADS = sorted((HOME / "corpus" / "guard").iterdir())
 
 @pytest.mark.spec("K-35", "K-60")
 def test_both_answer_the_corpus_alike(twins, servers):
-    """Statuses, number of answers, `connection: close` and the end are all in the bytes."""
+    """The bytes include the statuses, the number of responses, `connection: close` and the end."""
     first, second = (servers(twin, PLAIN).address for twin in twins)
     for path in HEADS:
         head = path.read_bytes()

@@ -1,4 +1,4 @@
-"""K-119: open connections by their state, closed ones by the reason; those that a limit closes: test_limits.py."""
+"""K-119: open connections by state, closed ones by reason. Connections closed by time limits are in test_limits.py."""
 
 import contextlib
 import socket
@@ -17,7 +17,7 @@ BIG = bytes(range(256)) * 65536
 
 @pytest.mark.spec("K-119")
 def test_hot_and_parked(serve):
-    """Parked are the silent ones between requests, hot those within a head or an answer; together all that are open."""
+    """Silent connections between requests are parked; those within a head or a response are hot."""
     server = serve(*ADMIN, "--threads", "2", content=BIG)
     with contextlib.ExitStack() as stack:
         silent, heads, slow = ([stack.enter_context(connect(server)) for _ in range(n)] for n in (5, 3, 2))
@@ -80,7 +80,7 @@ def test_evicted(serve):
 
 @pytest.mark.spec("K-119", "K-86")
 def test_shed(serve):
-    """As in test_connections.py: without a cgroup's limit 64 MiB of heads that are not whole are kept."""
+    """As in test_connections.py, 64 MiB of incomplete heads are kept without a cgroup's limit."""
     server = serve(*ADMIN, "--threads", "1", "--header-timeout-seconds", "60")
     part = GET[:-2] + b"X: " + b"x" * 15900
     with contextlib.ExitStack() as stack:
@@ -96,7 +96,7 @@ def test_shed(serve):
 
 @pytest.mark.spec("K-119", "K-18")
 def test_drained(serve):
-    """Three that are silent; one that is answered meanwhile, and one that never is and holds the drain up."""
+    """Three connections are silent; one gets its response during the drain, and one never does and delays it."""
     server = serve(*ADMIN, "--shutdown-timeout-seconds", "60")
     with contextlib.ExitStack() as stack:
         silent, heads = ([stack.enter_context(Connection(server.address)) for _ in range(n)] for n in (3, 2))
@@ -118,7 +118,7 @@ def test_drained(serve):
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("size", [31 << 10, 33 << 10, 5 << 20])
 def test_each_byte_is_counted_once(serve, size, method):
-    """However it was sent, whole or in parts: to a peer that reads, and to one that waits in between."""
+    """Whether sent whole or in parts, to a peer that reads or to one that pauses."""
     server = serve(*ADMIN, "--compression", "off", content=BIG[:size])
     request, received = GET.replace(b"GET", method.encode()), 0
     before = counters(server)

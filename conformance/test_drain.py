@@ -1,4 +1,4 @@
-"""K-18, K-19: who is waited for in a drain: what was accepted and has not asked yet, what waits to be accepted."""
+"""K-18, K-19: for whom a drain waits: accepted connections without a request, and those that wait to be accepted."""
 
 import contextlib
 import re
@@ -16,13 +16,13 @@ from runner.sockets import in_backlog
 from runner.wire import Connection
 
 PATIENT = ("--shutdown-timeout-seconds", "60")
-LATER, SECOND = 0.4, 0.95  # within the second that a new connection has, and its end
+LATER, SECOND = 0.4, 0.95  # within the second that a new connection has
 
 
 @pytest.mark.spec("K-18b")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_what_was_accepted_and_has_not_asked_yet_may_ask(serve, threads):
-    """Whether it was accepted before the signal or is taken from the backlog after it."""
+    """Whether it was accepted before the signal or comes from the backlog after it."""
 
     def asks():
         server = serve(*PATIENT, "--threads", str(threads))
@@ -49,7 +49,7 @@ def test_what_was_accepted_and_has_not_asked_yet_may_ask(serve, threads):
 
 
 def listens(server):
-    """Whether it still does; one that has ended does not."""
+    """Whether the server, if it is still running, still listens."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         return listening_port(server.process.pid)
 
@@ -77,7 +77,7 @@ def test_a_head_that_begins_within_that_second_is_waited_for(serve):
 
 @pytest.mark.spec("K-18b")
 def test_one_that_never_asks_is_closed_after_a_second(serve):
-    """Not before, and with it the drain is over."""
+    """Not earlier; this ends the drain."""
     server = serve(*PATIENT)
     silent = accepted(server, 20)
     began = time.monotonic()
@@ -91,7 +91,7 @@ def test_one_that_never_asks_is_closed_after_a_second(serve):
 
 @pytest.mark.spec("K-18a")
 def test_one_that_was_answered_before_is_closed_at_once(serve):
-    """Though others are waited for."""
+    """Even if the drain waits for others."""
 
     def are_closed():
         server = serve(*PATIENT)
@@ -110,12 +110,12 @@ def test_one_that_was_answered_before_is_closed_at_once(serve):
 @pytest.mark.spec("K-18")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_long_backlog_is_taken_in(serve, number):
-    """The one place is held by a head, so nobody else can be accepted before the signal comes."""
+    """An unfinished head occupies the only place, so that no other connection is accepted before the signal."""
     server = serve(*PATIENT, "--max-connections", "1", "--threads", "1", "--header-timeout-seconds", "60")
     busy = Connection(server.address)
     busy.send(GET[:9])
     until(lambda: has_read_all(server, [busy]))
-    frozen(server)  # for as long as it takes to connect: nobody has waited for a second when the signal comes
+    frozen(server)  # stopped while clients connect, so that none has waited for a second before the signal
     waiting = [Connection(server.address) for _ in range(300)]
     for connection in waiting:
         connection.send(GET)
@@ -131,7 +131,7 @@ def test_a_long_backlog_is_taken_in(serve, number):
 
 
 class Visitors(threading.Thread):
-    """Connects for each request, until nobody listens. `lost` counts those who connected and had no response."""
+    """Connects for each request until nobody listens. `lost` counts connections without a response."""
 
     def __init__(self, address):
         super().__init__(daemon=True)
@@ -155,7 +155,7 @@ class Visitors(threading.Thread):
 
 @pytest.mark.spec("K-18", "K-18b")
 def test_visitors_who_connect_for_each_request_lose_nothing(serve):
-    """But for those whose connection comes about in the very moment in which the listener is closed."""
+    """Except connections that are established at the very moment at which the listener closes."""
     lost, drains = [], 8
     for _ in range(drains):
         server = serve(*PATIENT)

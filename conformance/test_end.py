@@ -1,4 +1,4 @@
-"""K-18, K-19: the drain. The server is stopped while connections pile up, so that what has been sent is certain."""
+"""K-18, K-19: the drain. The server is stopped while connections accumulate, so that it is certain what was sent."""
 
 import os
 import re
@@ -63,7 +63,7 @@ def test_silent_connections_hold_nothing_up(serve):
 @pytest.mark.spec("K-18")
 @each_signal
 def test_what_was_sent_is_answered(serve, number):
-    """On connections that were open and on those that wait to be accepted. An answer may be faster than the signal."""
+    """On open connections and on those in the backlog. A response may arrive before the signal."""
     server = serve(*PATIENT)
     known = [Connection(server.address) for _ in range(10)]
     for connection in known:
@@ -177,7 +177,7 @@ def test_what_is_still_open_is_cut_and_counted(serve):
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="a process namespace takes root")
 @each_signal
 def test_it_drains_as_the_first_process(serve, number):
-    """The kernel gives the first process of a namespace no default for a signal."""
+    """The kernel gives the first process of a namespace no default action for signals."""
     server = serve(prefix=(shutil.which("unshare"), "--pid", "--fork"))
     with Connection(server.address) as connection:
         connection.send(GET)

@@ -1,4 +1,4 @@
-"""K-84: who makes room for a new connection, and how soon."""
+"""K-84: which connection makes room for a new one, and how soon."""
 
 import contextlib
 import resource
@@ -26,8 +26,8 @@ from runner.peers import (
 from runner.process import descriptors, has_read_all, until
 from runner.wire import GONE, Connection
 
-SOON = 2.0  # the second of K-84, and one for a machine with other work
-APART = 0.3  # silences that differ by so much have an order
+SOON = 2.0  # the second of K-84, and one more for a busy machine
+APART = 0.3  # silences that differ by this much are ordered
 PATIENT = ("--header-timeout-seconds", "60", "--write-timeout-seconds", "60")
 
 
@@ -54,7 +54,7 @@ def asked_and_waited(server):
 
 @pytest.mark.spec("K-84a")
 def test_the_longest_silent_of_all_workers_makes_room(serve):
-    """Each newcomer takes the place of the one that spoke before all others, whichever worker has it."""
+    """Each new connection displaces the one that has been silent longest, whichever worker holds it."""
     server = serve("--max-connections", "6", "--threads", "3")
     held = [asked_and_waited(server) for _ in range(6)]
     for index in (4, 1):
@@ -105,7 +105,7 @@ def test_a_place_that_became_free_costs_nobody_his(serve):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(("silent", "newcomers"), [(60, 1), (200, 20)])
 def test_each_newcomer_costs_one_place_however_much_is_unread(serve, silent, newcomers, threads):
-    """Not one after the other, as long as each takes to be rid of, and never more places than newcomers."""
+    """New connections do not wait for each other, and never displace more than their number."""
     server = serve("--max-connections", str(silent), "--threads", str(threads), *ADMIN, content=TAIL)
     peers = not_reading(server, silent)
     until(lambda: scrape(server)[PARKED] == silent)
@@ -156,7 +156,7 @@ def test_of_silences_that_differ_the_longest_ends_whatever_is_unread(serve):
 @pytest.mark.spec("K-84b")
 @pytest.mark.parametrize("freeing", ["close", "silence"])
 def test_when_none_is_silent_new_ones_wait(serve, freeing):
-    """Both places are held by heads that are not over: the third is answered as soon as one of them is."""
+    """Unfinished heads occupy both places; the third connection gets its response once one of them ends."""
     server = serve("--max-connections", "2", *PATIENT)
     busy = in_heads(server, 2, 0)
     waiting = Connection(server.address)
@@ -189,7 +189,7 @@ def in_heads(server, count, apart):
 @pytest.mark.spec("K-84b")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_heads_without_end_make_room_after_a_second(serve, threads):
-    """The one that has been in a head longest, though each byte of it is progress. The others may end theirs."""
+    """The connection that has been in a head longest makes room, although it sends bytes. The others may finish."""
     server = serve("--max-connections", "6", "--threads", str(threads), *PATIENT)
     held = in_heads(server, 6, APART)
     with going_on(held, lambda connection: connection.socket.send(b"x")):
@@ -227,7 +227,7 @@ def forbid_more_descriptors(pid):
 
 @contextlib.contextmanager
 def going_on(connections, step):
-    """Every connection does that, again and again."""
+    """Repeats an action on every connection."""
     done = threading.Event()
 
     def work():
@@ -247,7 +247,7 @@ def going_on(connections, step):
 
 @pytest.mark.spec("K-84b")
 def test_of_responses_without_end_the_slowest_makes_room(serve):
-    """Three read on, one does not; it is not the oldest."""
+    """Three connections keep reading, and one, which is not the oldest, does not."""
     server = serve("--max-connections", "4", *PATIENT, content=BIG * 4)
     reading = not_reading(server, 2)
     (stuck,) = not_reading(server, 1)

@@ -1,4 +1,4 @@
-"""Every guard vector over the wire, whole and in pieces: status, number of answers, whether the connection stays."""
+"""Every vector of the guard over the wire, whole and in pieces: status, number of responses, end of the connection."""
 
 import pytest
 
@@ -14,7 +14,7 @@ SMALL = 600
 
 
 def pieces(data):
-    """Whole, and then in single bytes, or in some odd number of them when there are many."""
+    """The whole, and then single bytes, or pieces of an odd size if there are many bytes."""
     return (None, 1) if len(data) <= SMALL else (None, 997)
 
 
@@ -47,7 +47,7 @@ def hold_refused(address, vector, data, piece):
 
 
 def hold_partial(address, data, piece):
-    """Not refused: when the peer then ends its side nothing is answered (K-60)."""
+    """The head is not refused; if the peer then ends its side, there is no response (K-60)."""
     with Connection(address) as connection:
         connection.send(data, piece)
         connection.half_close()
@@ -77,7 +77,7 @@ def test_both_send_the_same_bytes(twins, vector, servers):
 
 
 def until_end(address, data):
-    """All that comes when the peer ends its side after its bytes, without the date."""
+    """Everything received until the end, after the peer has ended its side, without dates."""
     with Connection(address) as connection:
         connection.send(data)
         connection.half_close()

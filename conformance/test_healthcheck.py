@@ -1,4 +1,4 @@
-"""K-110: healthcheck, of a kcup and of servers that are something else."""
+"""K-110: healthcheck, of a kcup and of other servers."""
 
 import contextlib
 import errno
@@ -23,7 +23,7 @@ POLICY = b"version: STSv1\r\nmode: none\r\nmax_age: 604800\r\n"
 
 @dataclass(frozen=True)
 class HealthCase:
-    """What a server answers, in pieces or at once, and does then: close, wait or reset; and what is said of it."""
+    """What a server sends, at once or in pieces, how it ends (close, wait or reset), and what healthcheck reports."""
 
     name: str
     spec: list
@@ -34,7 +34,7 @@ class HealthCase:
 
 
 class Answering:
-    """A server that answers every request with these bytes."""
+    """A server that responds to every request with these bytes."""
 
     def __init__(self, case):
         self.case, self.requests = case, []
@@ -132,7 +132,7 @@ def test_a_kcup_on_a_unix_socket_is_healthy(twin, serve):
 
 @pytest.mark.spec("K-110", "K-02")
 def test_the_options_of_the_server_do(twin, serve):
-    """The same variables as the server has, as in a container; only the port was chosen by the kernel."""
+    """With the server's own variables, as in a container, except the port, which the kernel chose."""
     env = {"SERVE_PATH": "/a", "HOST": "127.0.0.4", "FILE": "not-there", "MAX_CONTENT_BYTES": "1", "ADMIN": "[::1]:0"}
     server = serve(env=env, content=b"x")
     assert outcome(twin, "--port", str(server.address[1]), env=env) == HEALTHY
@@ -144,7 +144,7 @@ def test_the_options_of_the_server_do(twin, serve):
 @pytest.mark.spec("K-110", "K-61")
 @pytest.mark.parametrize("byte", ['"', "<", ">", "`"])
 def test_a_path_that_no_target_can_be_is_refused(twin, serve, byte):
-    """Not every client asks for such a path, and a kcup answers none that does."""
+    """Some clients refuse to request such a path, and kcup does not serve it."""
     path = ("--path", f"/a{byte}b")
     assert outcome(twin, *where(serve(*path)), *path) == unhealthy("the answer is 400")
 
@@ -173,7 +173,7 @@ def test_the_word_may_stand_where_it_likes(twin, serve):
 @pytest.mark.spec("K-110")
 @pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "[::1]")])
 def test_nobody_listens(twin, host, shown):
-    """A port that is bound and does not listen: nobody else takes it meanwhile."""
+    """The port is bound but not listening, so that no other process takes it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as bound:
         bound.bind((host, 0))
@@ -184,7 +184,7 @@ def test_nobody_listens(twin, host, shown):
 
 @pytest.mark.spec("K-110", "K-08")
 def test_no_thread_is_needed(twin, serve):
-    """Go's runtime makes some before any code of ours runs, and says itself that it cannot."""
+    """Go's runtime starts threads before any code of kcup runs, and reports itself if it cannot."""
     watch = Watch(("clone",), lambda *_: errno.EAGAIN)
     with Server(twin, ["healthcheck", *where(serve())], wait=False, preexec_fn=watch.enter) as asking:
         assert (asking.wait(), asking.stderr()[:8]) == ((0, "") if twin.name == "rust" else (2, "runtime:"))
@@ -192,7 +192,7 @@ def test_no_thread_is_needed(twin, serve):
 
 @pytest.mark.spec("K-110")
 def test_nothing_is_read_and_nothing_logged(twin, serve):
-    """Standard input keeps its bytes, and no level makes it talk."""
+    """Standard input keeps its bytes, at every log level."""
     port = str(serve().address[1])
     reading, writing = os.pipe()
     os.write(writing, b"Hello")

@@ -1,4 +1,4 @@
-"""K-87, K-82: what the kernel holds of responses and of requests, and who is reset when that is too much."""
+"""K-87, K-82: what the kernel holds of responses and requests, and which connection is reset if that is too much."""
 
 import contextlib
 import threading
@@ -15,7 +15,7 @@ from runner.wire import GONE, Connection
 
 KIB = 1 << 10
 MOST, LEAST, REQUESTS = 512 * KIB, 64 * KIB, 32 * KIB
-SHARE = 256 * MIB  # where nothing limits it
+SHARE = 256 * MIB  # if nothing limits it
 PATIENT = ("--write-timeout-seconds", "300", "--header-timeout-seconds", "300", "--idle-timeout-seconds", "300")
 kinds = pytest.mark.parametrize("kind", ["tcp", "unix"])
 
@@ -40,10 +40,8 @@ def test_of_a_response_that_nobody_reads_little_is_held(serve, kind):
 
 
 def settled(server, count, moving=()):
-    """What is held of so many connections, once the server has nothing to do and it no longer changes. A listing
-    takes a while: before that it adds up what was never held at the same time. Of peers at the ports `moving` it may
-    change.
-    """
+    """What is held by this many connections, once the server is idle and the sum no longer changes. A listing takes a
+    while, and until then it adds up what was never held at the same time. Peers at the ports `moving` may change."""
     last = None
 
     def same():
@@ -58,7 +56,7 @@ def settled(server, count, moving=()):
 
 @pytest.mark.spec("K-87a")
 def test_of_requests_behind_a_response_little_is_held(serve):
-    """On a unix socket they are held at the expense of who sends them."""
+    """On a unix socket they are charged to the sender."""
     server = started(serve, "tcp", "--threads", "1", content=BIG)
     (peer,) = not_reading(server, 1)
     peer.socket.settimeout(0.5)
@@ -72,7 +70,7 @@ def test_of_requests_behind_a_response_little_is_held(serve):
 
 @pytest.mark.spec("K-87a")
 def test_small_responses_that_nobody_reads_are_bounded_too(serve):
-    """Each costs more than its bytes: thousands of them on a connection that goes on asking."""
+    """Each costs more than its bytes: thousands of them on a connection that keeps sending requests."""
     server = started(serve, "tcp", "--threads", "1")
     with Connection(server.address, receive_buffer=4096) as peer:
         peer.socket.settimeout(0.5)
@@ -87,7 +85,7 @@ def test_small_responses_that_nobody_reads_are_bounded_too(serve):
 @pytest.mark.spec("K-87", "K-87b")
 @pytest.mark.parametrize(("kind", "threads"), [("tcp", 1), ("tcp", 3), ("unix", 1)])
 def test_over_all_connections_no_more_than_the_share_is_held(serve, kind, threads):
-    """The more is held, the less each new one may have; some are reset when nothing is left."""
+    """The more is held, the less each new connection may hold; when nothing is left, some are reset."""
     count = 1500
     server = started(serve, kind, "--threads", str(threads), *ADMIN, content=BIG)
     with contextlib.ExitStack() as stack:
@@ -103,7 +101,7 @@ def test_over_all_connections_no_more_than_the_share_is_held(serve, kind, thread
 
 
 class Reader(threading.Thread):
-    """Reads one large response slowly enough to be there all the time, fast enough never to stand still."""
+    """Reads one large response slowly enough to be there all the time, and fast enough never to stall."""
 
     def __init__(self, address, body):
         super().__init__(daemon=True)
@@ -129,7 +127,8 @@ class Reader(threading.Thread):
 
 @pytest.mark.spec("K-87b", "K-119")
 def test_when_the_share_is_used_up_those_that_acknowledge_nothing_are_reset(serve, memory):
-    """600 that do not read are too many, whatever each may hold. One that goes on reading has its whole response."""
+    """600 connections that do not read are too many, whatever each may hold. One that keeps reading gets its whole
+    response."""
     group = memory(16 * MIB, socket_memory_group)
     server = started(serve, "tcp", "--threads", "1", *ADMIN, content=BIG, preexec_fn=group.enter)
     reader = Reader(server.address, BIG)
@@ -138,7 +137,7 @@ def test_when_the_share_is_used_up_those_that_acknowledge_nothing_are_reset(serv
     for _ in range(600):
         peers.append(Connection(server.address, receive_buffer=4096))
         peers[-1].send(GET)
-        time.sleep(0.005)  # so that those who came first have an order
+        time.sleep(0.005)  # so that the first ones have an order
     until(lambda: scrape(server)[ACCEPTED] == 1 + 600)
     total = sum(one.memory_unacknowledged for one in settled(server, 1, moving=[reader.port]))
     assert total <= 16 * MIB, f"{total / MIB:.1f} MiB"
@@ -154,7 +153,7 @@ def test_when_the_share_is_used_up_those_that_acknowledge_nothing_are_reset(serv
 
 @pytest.mark.spec("K-87", "K-87b")
 def test_silent_ones_with_a_tail_are_counted_too(serve, memory):
-    """The whole response is in the kernel's hands: nobody writes any more, and still it is held."""
+    """The kernel has the whole response: nothing is being written any more, and still it is held."""
     group = memory(16 * MIB, socket_memory_group)
     server = started(serve, "tcp", "--threads", "1", *ADMIN, content=TAIL[: 48 * KIB], preexec_fn=group.enter)
     with contextlib.ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Every HTTP case, against each twin; and both twins, byte for byte."""
+"""Every HTTP case against each program, and both programs compared byte by byte."""
 
 import re
 import time
@@ -24,7 +24,7 @@ def test_both_send_the_same_bytes(twins, case, servers):
 
 
 def comparable(answer, options):
-    """What K-35 holds equal: all but the date, compressed bodies with their length, and the time of loading."""
+    """What must be equal by K-35: all but the date, the time of loading, and compressed bodies with their length."""
     head = re.sub(rb"\r\ndate: [^\r]*", b"\r\ndate:", answer.head)
     if options.mtime is None or options.mtime > time.time():
         head = re.sub(rb"\r\nlast-modified: [^\r]*", b"\r\nlast-modified:", head)

@@ -1,4 +1,4 @@
-"""K-49: a date is a strong validator only when it is older than the response's own by a second."""
+"""K-49: a date is a strong validator only if it is at least a second older than the response's own date."""
 
 import time
 
@@ -17,7 +17,7 @@ def asked_for_a_part(connection, date):
 
 @pytest.mark.spec("K-49")
 def test_within_the_second_of_the_change_a_date_keeps_no_range(serve):
-    """And one second later it does."""
+    """One second later it does."""
     server = serve()
     with Connection(server.address) as connection:
         for number in range(10):

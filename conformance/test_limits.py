@@ -1,4 +1,4 @@
-"""The limits of time of section 11, all at once as in test_clocks.py."""
+"""The time limits of section 11, all at once as in test_clocks.py."""
 
 import contextlib
 import fcntl
@@ -29,14 +29,14 @@ def an_answer_that_does_not_come_is_unhealthy(twin):
 
 @experiment("K-110", limit=2.0)
 def an_answer_that_trickles_is_unhealthy(twin):
-    """Every byte is progress, and none of them counts."""
+    """Progress does not extend the time."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return unhealthy(twin, listener.getsockname()[1], lambda process: trickle(listener, process))
 
 
 @experiment("K-110", limit=2.0)
 def a_listener_that_is_full_is_unhealthy(twin):
-    """Nobody accepts, and the queue is as long as it may be: the connection itself does not come about."""
+    """Nobody accepts, and the backlog is full: the connection itself is not established."""
     with socket.socket() as listener, contextlib.ExitStack() as stack:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -90,7 +90,7 @@ def an_admin_head_that_stops_is_closed(twin):
 
 @experiment("K-119", limit=0, late=1.2)
 def numbers_are_at_most_a_second_old(twin):
-    """One more answer after a scrape: what was just looked up may not be kept longer."""
+    """After a scrape there is one more response: values just read may not be cached for longer."""
     with limited(twin, args=ADMIN) as server:
         scrape(server)
         with Connection(server.address) as connection:
@@ -148,7 +148,7 @@ def lines_that_nobody_takes_hold_the_end_up_for_a_second(twin):
 
 @experiment("K-115", "K-117", span=False)
 def the_admin_listener_outlives_many_slow_peers(twin):
-    """64 that never speak are closed after their 10 seconds, and who comes meanwhile is answered."""
+    """64 silent connections are closed after 10 seconds; new clients get their responses in the meantime."""
     with limited(twin, args=ADMIN) as server, contextlib.ExitStack() as stack:
         held = [stack.enter_context(AdminConnection(server.admin)) for _ in range(64)]
         assert ask(server.admin, "/readyz").body == b"ready"

@@ -1,4 +1,4 @@
-"""K-72: how a connection ends: nothing of a response is lost, nothing of it stays in the kernel."""
+"""K-72: how a connection ends: no part of a response is lost, and nothing of it stays in the kernel."""
 
 import contextlib
 import select
@@ -25,7 +25,7 @@ def post(length):
 @pytest.mark.spec("K-72")
 @pytest.mark.parametrize("length", [60_000, 8_000_000])
 def test_a_body_does_not_lose_the_response(serve, length):
-    """Sent whole, or until nobody takes it any more, by a peer that reads what comes meanwhile, as browsers do."""
+    """The peer sends the whole body, or until nothing is accepted, and reads at the same time, as browsers do."""
     server = serve()
     for _ in range(20):
         with Connection(server.address) as connection:
@@ -46,7 +46,7 @@ def test_a_body_does_not_lose_the_response(serve, length):
 
 @pytest.mark.spec("K-72")
 def test_a_body_that_was_sent_before_the_response_was_read_does_not_lose_it(serve):
-    """8 MB, and only then a look at what came: the reset that ends it comes behind the response."""
+    """The peer sends 8 MB before it reads: the reset comes after the response."""
     server = serve()
     for _ in range(20):
         with Connection(server.address) as connection:
@@ -58,7 +58,7 @@ def test_a_body_that_was_sent_before_the_response_was_read_does_not_lose_it(serv
 @pytest.mark.spec("K-72")
 @pytest.mark.parametrize("pause", [0, 0.0005], ids=["at once", "little by little"])
 def test_little_is_discarded(serve, pause):
-    """64 KiB, and what is in buffers on the way."""
+    """64 KiB, plus what is in buffers on the way."""
     server, sent = serve(), 0
     with Connection(server.address) as connection:
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
@@ -93,7 +93,7 @@ def send_what_is_refused(server, peers):
 
 
 def displace(server, peers):
-    time.sleep(0.3)  # so that their silence is the longest
+    time.sleep(0.3)  # so that they are silent for longest
     return [asked(server.address, HEAD) for _ in peers]
 
 
@@ -103,7 +103,7 @@ WAYS = [None, ask_for_the_last, end_our_side, send_half_a_head, send_what_is_ref
 @pytest.mark.spec("K-72a", "K-81", "K-84c")
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__ if way else "silence")
 def test_nothing_stays_in_the_kernel_of_those_that_do_not_read(serve, way):
-    """Their window is closed, and the rest of a response cannot go anywhere: they are reset, however they end."""
+    """Their window is closed, so the rest of the response cannot be sent: they are reset, however they end."""
     limits = ("--idle-timeout-seconds", "60" if way else "8", "--header-timeout-seconds", "1")
     server = serve(*limits, *ADMIN, "--max-connections", "20", content=TAIL)
     peers = not_reading(server, 20)
@@ -115,7 +115,7 @@ def test_nothing_stays_in_the_kernel_of_those_that_do_not_read(serve, way):
 
 
 def read_slowly(connection):
-    """Some in each second, for several of them, and then the rest."""
+    """Reads a part in each of several seconds, and then the rest."""
     taken = b""
     for _ in range(14):
         taken += connection.exactly(4 * KIB)
@@ -144,7 +144,7 @@ def test_one_that_reads_slowly_and_ended_its_side_gets_all(serve):
 
 @pytest.mark.spec("K-72a")
 def test_one_that_stops_reading_its_last_response_is_reset_soon(serve):
-    """A second without any of it, and at most another one until that is seen."""
+    """After a second without progress, and at most another one until that is noticed."""
     server = serve(*ADMIN, content=TAIL)
     with Connection(server.address, receive_buffer=4096) as connection:
         connection.send(LAST)

@@ -17,7 +17,7 @@ F_SETPIPE_SZ = 1031
 
 
 def use(server):
-    """A bit of everything that could be worth a line."""
+    """Does a little of everything that could be logged."""
     for data in (
         GET,
         b"GET / HTTP/9.9\r\n\r\n",
@@ -62,7 +62,7 @@ def test_json_has_time_level_and_msg(serve, level):
 @pytest.mark.spec("K-20", "K-101")
 @pytest.mark.parametrize("log_format", ["text", "json"])
 def test_a_long_event_is_whole(serve, log_format):
-    """A name that is as long as may be, and a reload of what has gone."""
+    """A file name of the greatest length, and a reload after the file was removed."""
     name = "./" * 2040 + "hello.txt"
     server = serve("--file", name, "--log-format", log_format)
     (server.directory / "hello.txt").unlink()
@@ -119,7 +119,7 @@ def test_a_standard_error_that_is_closed_ends_nothing(twin, log_format):
 
 
 def stuck(twin, descriptor, log_format):
-    """A server whose standard error is this descriptor."""
+    """A server with this descriptor as standard error."""
     args = ["--log-level", "trace", "--log-format", log_format]
     return Server(twin, args, stdin=b"Hello", preexec_fn=lambda: os.dup2(descriptor, 2), pass_fds=(descriptor,))
 

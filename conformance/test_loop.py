@@ -1,4 +1,4 @@
-"""K-88, K-119, K-07: what the loop of a worker does when the kernel refuses, and how long one response may hold it."""
+"""K-88, K-119, K-07: a worker's loop when the kernel refuses, and how long one response may occupy it."""
 
 import errno
 import signal
@@ -22,7 +22,8 @@ LARGE = BIG[: 15 * MIB] * 4
 
 
 class FastReader:
-    """Has read everything before the next part is sent: no socket is ever full. Notes what came between two waits."""
+    """Reads everything before the next part is sent, so that no socket is ever full. Notes what arrives between two
+    waits."""
 
     def __init__(self):
         self.peer, self.since, self.turns, self.waste = None, 0, [], bytearray(16 * MIB)
@@ -36,7 +37,7 @@ class FastReader:
             self.since = 0
 
     def read(self):
-        """All that is there: what is sent over the loopback device is there when the call that sent it is over."""
+        """Reads everything there is: over the loopback device, data has arrived when the call that sent it returns."""
         try:
             while more := self.peer.socket.recv_into(self.waste, 0, socket.MSG_DONTWAIT | socket.MSG_TRUNC):
                 self.since += more
@@ -59,7 +60,7 @@ def test_a_reader_that_is_as_fast_as_the_server_has_a_turn_at_a_time(serve):
 
 @pytest.mark.spec("K-119")
 def test_connections_that_the_kernel_refuses_to_watch_are_shed(serve):
-    """As when fs.epoll.max_user_watches is reached. Each is counted; the log says so, and not of each."""
+    """As when fs.epoll.max_user_watches is reached. Each is counted; the log says so, but not for each."""
     refusing = threading.Event()
 
     def judge(_, arguments):
@@ -87,7 +88,8 @@ def test_connections_that_the_kernel_refuses_to_watch_are_shed(serve):
 @pytest.mark.spec("K-85a")
 @pytest.mark.parametrize("when", ["serving", "draining"])
 def test_an_error_of_one_connection_is_nothing_to_others(serve, when):
-    """Those of accept(2) that are not of the listener: no rest, no word, and the backlog is answered to its end."""
+    """The errors of accept(2) that do not concern the listener cause no pause and no log line, and the backlog is
+    served."""
     errors = []
     watch = Watch(("accept",), lambda *_: errors.pop() if errors else 0)
     server = serve("--shutdown-timeout-seconds", "60", preexec_fn=watch.enter)
@@ -108,7 +110,7 @@ def test_an_error_of_one_connection_is_nothing_to_others(serve, when):
 @pytest.mark.spec("K-07", "K-08")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_worker_that_cannot_go_on_ends_the_process(serve, threads):
-    """Half a server would be worse: status 1, and one line that says why."""
+    """Half a server would be worse: the status is 1, and one line says why."""
     failing = set()
     watch = Watch(("epoll_wait",), lambda _, arguments: errno.EINVAL if arguments[0] in failing else 0)
     server = serve("--threads", str(threads), preexec_fn=watch.enter)

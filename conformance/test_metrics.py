@@ -1,4 +1,4 @@
-"""K-118, K-119: the numbers, each held to what really happened."""
+"""K-118, K-119: metrics, compared with what really happened."""
 
 import contextlib
 import os
@@ -49,7 +49,7 @@ class CountCase:
 
 
 def until_end(connection):
-    """How many bytes come until the peer ends its side."""
+    """The number of bytes received until the peer ends its side."""
     received = 0
     while data := connection.receive():
         received += len(data)
@@ -77,7 +77,7 @@ def test_every_series_is_there_from_the_start_but_requests(serve):
 
 @pytest.mark.spec("K-118")
 def test_the_format_holds_with_all_requests_there_are(twin):
-    """Answers in an order that is not that of the page."""
+    """The responses come in another order than that of the page."""
     with COUNTED.start(Server, twin) as server:
         counts = {}
         for case in reversed(of_kind("count", CountCase)):
@@ -98,7 +98,7 @@ def test_both_send_the_same_page(twins):
 
 
 def one_of_each(twin):
-    """The page after the same use, with what is the twin's own or the machine's left out."""
+    """The page after the same use, without what depends on the program or the machine."""
     with COUNTED.start(Server, twin) as server:
         with Connection(server.address) as connection:
             connection.send(GET + b"HEAD / HTTP/1.1\r\n\r\n")
@@ -143,7 +143,7 @@ def test_reloads_and_the_content(serve):
 
 @pytest.mark.spec("K-118")
 def test_what_the_kernel_says_of_the_process(serve, twin):
-    """Within what changes while one looks."""
+    """Within what changes during the check."""
     server = serve(*ADMIN, content=BIG)
     pid = server.process.pid
     with contextlib.ExitStack() as stack:
@@ -165,7 +165,7 @@ def test_what_the_kernel_says_of_the_process(serve, twin):
 
 
 def started(pid):
-    """When a process started, in seconds since 1970."""
+    """The time at which a process started, in seconds since 1970."""
     ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     since_boot = ticks / os.sysconf("SC_CLK_TCK")
     return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + since_boot

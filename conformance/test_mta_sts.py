@@ -1,4 +1,4 @@
-"""Section 9: each vector through lint, txt and new; and what is served and logged with the preset."""
+"""Section 9: each vector with lint, txt and new; and what is served and logged with the preset."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ SERVED = b"version: STSv1\r\nmode: none\r\nmax_age: 60"
 
 
 def each(table):
-    """Of those that have a policy: an empty file is no content (K-11)."""
+    """The vectors with a policy: an empty file is not content (K-11)."""
     chosen = [vector for vector in VECTORS[table] if "policy" not in vector or to_bytes(vector["policy"])]
     return pytest.mark.parametrize("vector", chosen, ids=lambda vector: vector["name"].replace(" ", "-"))
 
@@ -52,7 +52,7 @@ def test_lint(twin, vector, tmp_path):
 
 
 def told(vector):
-    """The rule and the line of each finding that is told, and the line for those that are not."""
+    """The rule and the line of each finding, and the line for those that are left out."""
     found = []
     for finding in vector["findings"]:
         number, text = finding["text"].split(":", 1)
@@ -70,7 +70,7 @@ def as_text(finding):
 @pytest.mark.spec("K-97", "K-92")
 @each("case")
 def test_txt_of_every_policy(twin, vector):
-    """The id where there is no error, the findings where there is one."""
+    """The id if there is no error, otherwise the findings."""
     policy = to_bytes(vector["policy"])
     refused = "kcup: cannot publish the policy from standard input: "
     lines = "".join(f"{refused}{line}\n" for _, line in told(vector))
@@ -164,7 +164,7 @@ MIB = 1 << 20
 @pytest.mark.spec("K-95", "K-101")
 @pytest.mark.parametrize("line", [b"\n", b"x: y\n", b"2026-11-21 07:00:00 a line of somebody's log\n", b"x"], ids=repr)
 def test_a_wrong_file_costs_a_policy_server_nothing(serve, line):
-    """It is a few hundred policies long, and takes the memory of a few."""
+    """A file as long as a few hundred policies takes the memory of a few."""
     with memory_group(32 * MIB) as group:
         server = serve(
             "--preset=mta-sts", "--log-format=json", "--max-connections=9", content=POLICY, preexec_fn=group.enter
@@ -198,7 +198,7 @@ def test_a_reload_warns_of_a_hundred_findings_and_of_how_many_more_there_are(ser
     "args", [["--preset=mta-sts", "--file=p"], ["mta-sts", "lint", "p"], ["mta-sts", "txt"]], ids=str
 )
 def test_what_is_no_policy_is_not_loaded(twin, args, tmp_path):
-    """60 MB of it, in the memory that a policy needs."""
+    """A file of 60 MB, within the memory that a policy needs."""
     write_file(tmp_path / "p", b"x: y\n" * (60 * MIB // 5))
     with memory_group(16 * MIB) as group, open(tmp_path / "p", "rb") as stdin:
         ran = subprocess.run(

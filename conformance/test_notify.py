@@ -1,4 +1,4 @@
-"""K-142: what the service manager is told, and when."""
+"""K-142: when the service manager is notified, and of what."""
 
 import contextlib
 import itertools
@@ -36,7 +36,7 @@ class Manager:
         return dict(line.split("=", 1) for line in message.removesuffix("\n").split("\n"))
 
     def has_told(self):
-        """Whether there is a message that was not looked at."""
+        """Whether there is an unread message."""
         return bool(select.select([self.socket], [], [], 0)[0])
 
 
@@ -120,7 +120,7 @@ def test_nothing_is_told_before_it_listens(serve, manager):
 
 @pytest.mark.spec("K-100", "K-142")
 def test_signals_during_a_reload_are_one_more_after_it(serve, manager):
-    """Compression takes a while; where we were kept from running until it was over, it is tried again."""
+    """Compression takes a while; if this process was delayed until it was over, the test is repeated."""
     server = started(serve, manager)
     assert manager.told() == {"READY": "1"}
     for attempt in range(10):
@@ -146,7 +146,7 @@ def test_signals_during_a_reload_are_one_more_after_it(serve, manager):
 
 @pytest.mark.spec("K-142")
 def test_nothing_is_told_after_the_end(serve, manager):
-    """The READY=1 of a reload is held up by the kernel while the drain begins."""
+    """The kernel delays the READY=1 of a reload while the drain begins."""
     held, ended = threading.Event(), threading.Event()
 
     def judge(_, arguments):
@@ -187,7 +187,7 @@ def test_a_manager_that_cannot_be_told_is_nothing(serve, name):
 
 
 def fill(manager):
-    """Others have told it so much that its queue takes nothing more: so many messages."""
+    """Fills the manager's queue with messages of others. Returns how many."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
         other.setblocking(False)
         for count in itertools.count():
@@ -198,7 +198,7 @@ def fill(manager):
 
 
 def before_its_line(serve, manager):
-    """A server as soon as it listens; at a path, which is known beforehand."""
+    """A server as soon as it listens, at a path that is known beforehand."""
     server = started(serve, manager, "--host", "unix:socket", wait=False)
     server.address = str(server.directory / "socket")
 
@@ -212,7 +212,7 @@ def before_its_line(serve, manager):
 
 
 def longest_wait(server, seconds=0.7):
-    """How long somebody who connects anew waits at worst. Nobody has to wait for the second that a manager is given."""
+    """How long a new connection waits at worst. None has to wait for the second that the manager is given."""
     worst, end = 0, time.monotonic() + seconds
     while (began := time.monotonic()) < end:
         assert get(server.address).status == 200
@@ -222,7 +222,7 @@ def longest_wait(server, seconds=0.7):
 
 @pytest.mark.spec("K-142")
 def test_a_manager_that_does_not_read_holds_nobody_up(serve, manager):
-    """Its queue is full before kcup has told it anything: at the start, during a reload, at the end."""
+    """Its queue is full before kcup sends anything: at the start, during a reload, at the end."""
     fill(manager)
     server = before_its_line(serve, manager)
     waits = [longest_wait(server)]
@@ -240,7 +240,7 @@ def test_a_manager_that_does_not_read_holds_nobody_up(serve, manager):
 
 @pytest.mark.spec("K-142")
 def test_a_manager_that_reads_within_a_second_is_told(serve, manager):
-    """Where the second was over before we came to read, it is tried again."""
+    """If the second was over before the test could read, it is repeated."""
     for _ in range(5):
         before = fill(manager)
         server = before_its_line(serve, manager)

@@ -1,4 +1,4 @@
-"""Section 1, option by option, from SPEC's own table: what is accepted, what is refused and how, what --help says."""
+"""Section 1, option by option, from SPEC's table: what is accepted, what is refused and how, and what --help says."""
 
 import re
 
@@ -24,7 +24,7 @@ def usage_error(twin, args, env, line):
 
 
 def refused(twin, option, value, reason):
-    """By the option in each of its spellings, and by the variable, with nothing opened before."""
+    """By the option in each of its spellings and by the variable, before anything is opened."""
     missing = ["--file", "not-there"] if option.long != "--file" else []
     line = f'{option.long}: "{value}" {reason}'
     usage_error(twin, [*missing, f"{option.long}={value}"], {}, line)
@@ -37,8 +37,8 @@ def refused(twin, option, value, reason):
 
 
 def accepted(twin, option, value):
-    """Past the check of values, which is before anything is opened: the missing file is what ends it. What is logged at
-    level trace may come before."""
+    """The values are checked before anything is opened, so a missing file ends it. Lines at level trace may come
+    first."""
     for args, env in (([option.long, value], {}), ([f"{option.long}={value}"], {}), ([], {option.variable: value})):
         result = twin.run([*args, "--file", "not-there"], env)
         assert (result.returncode, result.stdout, result.stderr.decode()[-len(NOT_THERE) :]) == (1, b"", NOT_THERE)
@@ -116,7 +116,7 @@ def test_of_an_option_given_twice_the_last_wins(twin, option):
 @pytest.mark.spec("K-05")
 @each_option
 def test_help_agrees_with_the_contract(twin, option):
-    """Each option has an entry that begins with its name; it holds its variable and its default."""
+    """Each option has an entry that begins with its name and contains its variable and its default."""
     entry = help_entries(twin).get(option.long)
     assert entry, f"--help does not tell of {option.long}"
     assert re.search(rf"\b{option.variable}\b", entry), entry
@@ -133,7 +133,7 @@ def test_help_tells_of_nothing_else(twin):
 
 
 def help_entries(twin):
-    """The text of --help by option: from the line that begins with an option to the next such line."""
+    """The text of --help for each option: from the line that begins with it to the next such line."""
     result = twin.run(["--help"])
     assert (result.returncode, result.stderr) == (0, b"")
     entries, current = {}, None

@@ -1,4 +1,4 @@
-"""K-106: what lies in huge pages, and what does not."""
+"""K-106: what is in huge pages, and what is not."""
 
 import os
 import re
@@ -22,7 +22,7 @@ with_huge_pages = pytest.mark.skipif(
 
 
 def held(server):
-    """Bytes of all content, with what the file in memory takes besides."""
+    """Bytes of all content, including the rest of each file in memory."""
     pid = server.process.pid
     files = [number for number, target in descriptors(pid).items() if target.startswith("/memfd:")]
     return sum(os.stat(f"/proc/{pid}/fd/{number}").st_blocks * 512 for number in files)
@@ -53,8 +53,8 @@ def test_where_memory_is_short_content_does_not_lie_in_huge_pages(serve, memory)
 
 @pytest.mark.spec("K-106")
 def test_nothing_but_content_may_lie_in_huge_pages(serve):
-    """Of memory that can be written to no piece is long enough, unless the kernel was told. What the program begins
-    with is left out: kcup-go has zeros there that it never touches."""
+    """No piece of writable memory is long enough, unless the kernel was told not to use them. Memory that the program
+    begins with is left out: kcup-go has zeros there that it never touches."""
     server = serve("--threads", "2", "--admin", "127.0.0.1:0")
     for _ in range(200):
         get(server.address)

@@ -12,12 +12,12 @@ from runner.process import frozen, has_read_all, until
 from runner.wire import Connection
 
 MANY = 200
-LIMIT = 8  # what comes before the pause takes far less
+LIMIT = 8  # what happens before the pause takes far less
 
 
 @contextlib.contextmanager
 def paused(server, began):
-    """The server stands still for longer than the limit, from the end of what is done meanwhile."""
+    """Stops the server for longer than the limit, from the end of what happens within."""
     frozen(server)
     assert time.monotonic() - began < LIMIT, "this machine was too slow: the limit was over before the pause"
     yield
@@ -97,7 +97,7 @@ def test_an_urgent_byte_alone_makes_nothing_spin(serve, kind):
 @kinds
 @pytest.mark.parametrize("when", ["before a request", "between requests"])
 def test_a_peer_with_an_urgent_byte_makes_room(serve, kind, when):
-    """It may be in a head then: a newcomer waits for a second."""
+    """It may count as being in a head; then a new connection waits for a second."""
     server = listening(serve, kind, "--threads", "1", "--max-connections", "1")
     connection = Connection(server.address) if when == "before a request" else asked(server.address)
     with connection:
@@ -122,7 +122,7 @@ def test_an_urgent_byte_is_a_byte_of_the_head(serve, kind, at):
 @pytest.mark.spec("K-60", "K-18", "K-140")
 @kinds
 def test_an_urgent_byte_holds_no_drain_up(serve, kind):
-    """It is a head that was begun: the drain waits for it, and no longer than it may."""
+    """It begins a head: the drain waits for it, but no longer than allowed."""
     server = listening(serve, kind, "--shutdown-timeout-seconds", "1")
     with Connection(server.address) as connection:
         urgent(connection, b"G")

@@ -1,4 +1,4 @@
-"""K-102: the file is looked at from time to time. All at once, as in test_clocks.py, and beside them."""
+"""K-102: the file is checked from time to time. All experiments run at once, as in test_clocks.py."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ OLD, NEW = plain(b"old\n"), plain(b"new\n" * 1000)
 
 
 def polling(twin, *args, seconds=1):
-    """A server that looks at its file every second, and a file that nobody has touched."""
+    """A server that checks its file every second, and a file that nobody has touched."""
     args = [
         "--file",
         "a",
@@ -44,7 +44,7 @@ def a_change_is_loaded_when_it_has_settled(twin):
 
 @experiment("K-102", span=False)
 def what_is_still_being_written_is_left_alone(twin):
-    """Twenty parts, a new one before each read can be followed by a like one: only the whole is ever served."""
+    """Twenty parts, each written before two reads can agree: only the whole file is ever served."""
     with polling(twin) as server, open(server.directory / "a", "wb") as file:
         for part in range(20):
             file.write(NEW.content[part * 200 : (part + 1) * 200])
@@ -59,7 +59,7 @@ def what_is_still_being_written_is_left_alone(twin):
 
 @experiment("K-102", "K-119", span=False)
 def bytes_that_did_not_change_load_nothing(twin):
-    """Neither another time nor another file with the same bytes."""
+    """Neither a new time nor a new file with the same bytes counts."""
     with polling(twin) as server:
         path = server.directory / "a"
         loaded = get(server.address).one("last-modified")
@@ -101,7 +101,7 @@ def a_failure_is_logged_once_and_another_one_too(twin):
 
 @experiment("K-102", span=False)
 def a_failure_that_is_soon_gone_is_not_logged(twin):
-    """Delete and recreate, with a pause so long that it is nearly always seen, and so short that it is seen once."""
+    """The file is deleted and created again, with a pause that is nearly always seen by one check and never by two."""
     with polling(twin) as server:
         path = server.directory / "a"
         for _ in range(3):

@@ -17,7 +17,7 @@ from runner.syscalls import Watch
 from runner.twin import Server
 
 KEEPS_CHANGING = "it keeps changing while it is read"
-SIZE = 4 * MIB  # several reads
+SIZE = 4 * MIB  # takes several reads
 
 
 def touch(path, step):
@@ -38,7 +38,7 @@ def large(tmp_path):
 
 
 def started(twin, path, change, *args, **options):
-    """`change(path, step)` is called before each read(2) of the file: it comes in time on a busy machine, too."""
+    """Calls `change(path, step)` before each read(2) of the file, so that it is in time on a busy machine, too."""
     step = 0
 
     def judge(_, arguments):
@@ -78,7 +78,7 @@ def test_a_file_that_no_longer_changes_is_read_from_its_beginning(twin, large):
 
 @pytest.mark.spec("K-103")
 def test_a_file_that_is_empty_while_it_is_written_is_read_again(twin, tmp_path):
-    """It is empty in all of the first reading."""
+    """It is empty throughout the first reading."""
     path = tmp_path / "empty"
     path.touch()
 
@@ -94,8 +94,8 @@ def test_a_file_that_is_empty_while_it_is_written_is_read_again(twin, tmp_path):
 
 @pytest.mark.spec("K-103")
 def test_what_a_long_write_has_not_finished_is_not_served(twin, large):
-    """While one write(2) goes on the bytes become others, and neither the size nor a time tells of it. So it is with
-    memory that is written to again; the time set here stays fresh."""
+    """During one write(2) the bytes change while size and times do not. Memory that is written again simulates it; the
+    time set here stays recent."""
     with open(large, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
         memory[0] = memory[-1] = 0
         tomorrow = time.time() + 86400
@@ -112,9 +112,9 @@ def test_what_a_long_write_has_not_finished_is_not_served(twin, large):
 
 @pytest.mark.spec("K-103", "K-101")
 def test_a_reload_of_a_file_that_keeps_changing_fails(twin, large):
-    """It is read again ten times, and no more: in bytes, which the kernel counts."""
+    """It is read ten times and no more, by the kernel's count of bytes."""
     begun = threading.Event()
-    touch(large, 0)  # what was modified long ago need not be read twice
+    touch(large, 0)  # a file that was modified long ago is read only once
     with started(twin, large, lambda *step: begun.is_set() and touch(*step), *ADMIN) as server:
         begun.set()
         before = bytes_read(server)

@@ -1,4 +1,4 @@
-"""REDbot lints HTTP, and probes gzip, conditions and ranges by itself: what it finds is good, or explained here."""
+"""REDbot lints HTTP and probes gzip, conditions and ranges. Each of its notes is good, or is explained here."""
 
 import json
 import subprocess
@@ -9,12 +9,12 @@ import pytest
 
 from runner.cases import HOME
 
-# What is neither good nor neutral, and right nevertheless: the note, and where it is explained.
+# Notes that are neither good nor neutral, and right nevertheless, with where each is explained.
 EXPLAINED = {"FRESHNESS_HEURISTIC": "docs/adr/0003-no-freshness-of-our-own.md"}
 FINE = {"GOOD", "INFO"}
 SEEN = {"CL_CORRECT", "DATE_CORRECT", "IMS_304", "INM_304", "RANGE_CORRECT"}
 KEPT = ["--header", "Cache-Control: max-age=60"]
-# A file's name, its content, arguments, and what REDbot has to say of it beside SEEN. REDbot asks for up to 97 bytes.
+# A file's name, its content, arguments, and REDbot's notes other than SEEN. REDbot requests up to 97 bytes.
 KINDS = {
     "text with variants": ("a.txt", b"All work and no play makes Jack a dull boy.\n" * 400, [], {"CONNEG_GZIP_GOOD"}),
     "text with variants and freshness": ("a.txt", b"All work and no play.\n" * 400, KEPT, {"CONNEG_GZIP_GOOD"}),
@@ -24,7 +24,7 @@ KINDS = {
 
 
 def notes(tree):
-    """Every note of a report, those of the probes within it too."""
+    """Every note of a report, including those of the probes within it."""
     if isinstance(tree, dict):
         if "note_id" in tree:
             yield tree

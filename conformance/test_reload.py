@@ -1,4 +1,4 @@
-"""K-100, K-101: SIGHUP, and what it makes of what has become of the file."""
+"""K-100, K-101: SIGHUP, and what it does with the changed file."""
 
 import email.utils
 import hashlib
@@ -45,7 +45,7 @@ def started(serve, options, **more):
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @named(SUCCESSES)
 def test_reload(serve, case, way):
-    """Every field, variant and byte is of the new content, however the file was replaced."""
+    """Every field, variant and byte is that of the new content, however the file was replaced."""
     as_mounted = {"preexec_fn": lambda: config_map(case.set.file)} if way is swap_the_data_link else {}
     server = started(serve, case.set, **as_mounted)
     hold_to_all(server, case.set, case.target)
@@ -58,7 +58,8 @@ def test_reload(serve, case, way):
 
 @named(FAILURES)
 def test_reload_that_fails(serve, case, request):
-    """The last good content stays, and each line that would have ended kcup is a warning. The next reload is as any."""
+    """The last good content stays, and each line that would have ended kcup is a warning. The next reload works as
+    usual."""
     user = request.getfixturevalue("as_nobody") if "mode" in case.file else {}
     server = started(serve, case.set, **user)
     path = server.directory / case.set.file
@@ -125,7 +126,7 @@ def test_the_record_of_a_new_policy_is_logged(serve, twin):
 
 @pytest.mark.spec("K-100")
 def test_every_worker_answers_with_it_at_once(serve):
-    """On connections that are open already, and that all workers share."""
+    """On connections that were already open, spread over all workers."""
     server, new = serve("--threads", "4"), plain(b"new\n")
     held = [Connection(server.address) for _ in range(32)]
     for connection in held:

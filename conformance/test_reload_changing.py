@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 @pytest.mark.spec("K-104")
 def test_a_reload_that_has_no_room_fails(twin):
-    """Both contents together are more than the limit allows; a smaller one is reloaded, before and after."""
+    """Both contents together exceed the limit; a smaller one is reloaded, before and after."""
     first, second, large = (plain(bytes([size]) * size * MIB) for size in (24, 23, 120))
     files = [("content", first.content, None)]
     args = ["--file", "content", "--log-format", "json", "--max-content-bytes", str(200 * MIB), "--max-connections=9"]
@@ -43,7 +43,7 @@ def test_a_reload_that_has_no_room_fails(twin):
 @pytest.mark.parametrize("size", [40, 63, 120])
 @pytest.mark.parametrize("way", ["file", "standard input", "pipe"])
 def test_content_that_the_limit_cannot_hold_is_refused(twin, tmp_path, way, size):
-    """One line, and not the kernel's way to end it; what fits is served."""
+    """With one line, and not killed by the kernel; content that fits is served."""
     path = tmp_path / "content"
     path.touch()
     os.truncate(path, size * MIB)
@@ -70,7 +70,7 @@ def test_content_that_the_limit_cannot_hold_is_refused(twin, tmp_path, way, size
 @pytest.mark.spec("K-104", "K-45")
 @pytest.mark.parametrize("size", [56000, MIB])
 def test_variants_that_there_is_no_room_for_are_not_made(twin, size):
-    """A mebibyte of text in 9 MiB is served without, a short one with them."""
+    """1 MiB of text in 9 MiB is served without variants, a short text with them."""
     warning = "not compressed: there is not enough memory for it"
     args = ["--file=content.txt", "--log-format=json", "--threads=1", "--max-connections=9"]
     with memory_group(9 * MIB) as group:
@@ -88,7 +88,7 @@ def encoding(server):
 
 @pytest.mark.spec("K-105")
 def test_old_content_is_gone_soon_after_its_last_reader(twin):
-    """In a small group. What the kernel charges it in batches is no content, so its files in memory are counted."""
+    """In a small group. The kernel charges memory in batches, so its files in memory are counted instead."""
     first, *others = (plain(bytes([n]) * 16 * MIB) for n in range(5))
     with memory_group(128 * MIB) as group:
         files = [("content", first.content, None)]
@@ -100,6 +100,6 @@ def test_old_content_is_gone_soon_after_its_last_reader(twin):
                     reader.receive(1000)
                     rename_over(server.directory / "content", content.content)
                     reload(server, content)
-                    time.sleep(0.5)  # so that no collector is still at work for the reload
+                    time.sleep(0.5)  # so that no garbage collection of the reload is still running
                     assert held(server) > rest + 15 * MIB, "the reader's content is gone"
                 until(lambda: held(server) < rest + 2 * MIB, SOON)

@@ -1,4 +1,4 @@
-"""K-100 under load: each answer is of one content, none fails, and what was served before is given back."""
+"""K-100 under load: each response belongs to one content, none fails, and old content is freed."""
 
 import contextlib
 import hashlib
@@ -14,10 +14,10 @@ from runner.wire import Connection
 
 RELOADS, CONNECTIONS, PIPELINED = 1000, 3, 2
 MIB = 1 << 20
-# What each reload loads. One that is kept for each of them would be seen: 1,000 of them are 64 MiB.
+# The content of each reload. Keeping all of them would be noticed: 1,000 are 64 MiB.
 CONTENTS = [plain(bytes([number]) * (64 * 1024 + number)) for number in (254, 255)]
 KNOWN = {content.digest for content in CONTENTS}
-# Allocators keep what was freed, Go's until the next collection, and this for each worker. Half of what a leak takes.
+# Allocators keep freed memory, Go's until the next collection, and for each worker. Half of what a leak would take.
 SLACK = 32 * MIB
 WARM = 50
 
@@ -35,7 +35,7 @@ def is_of_one_content(answer):
 
 @pytest.mark.spec("K-100")
 def test_a_thousand_reloads_under_load(serve):
-    """With several requests on each connection before the signal, and as many behind it; only then are answers read."""
+    """Several requests on each connection before the signal, and as many after it; responses are read only then."""
     server = serve("--threads", "2", "--log-level", "warn", content=CONTENTS[0].content)
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(Connection(server.address)) for _ in range(CONNECTIONS)]

@@ -1,4 +1,4 @@
-"""K-130, K-131: what kcup gives up, seen from outside, and that it still does all it has to."""
+"""K-130, K-131: what kcup gives up, seen from outside, and that it can still do everything it has to."""
 
 import contextlib
 import errno
@@ -41,7 +41,7 @@ NO_CAPABILITY = dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapAmb"), "0000000
 
 
 def privileges(status):
-    """What the kernel says of a thread that a sandbox changes. The filters are all that there are, from outside too."""
+    """What the kernel reports about a thread that a sandbox changes, including all filters."""
     fields = dict(re.findall(r"(\w+):\s+(\w+)", status))
     return {name: fields.get(name) for name in ("NoNewPrivs", "Seccomp_filters", *NO_CAPABILITY)}
 
@@ -51,10 +51,10 @@ SEALED = {"NoNewPrivs": "1", "Seccomp_filters": str(int(OURS["Seccomp_filters"])
 
 
 def threads(server):
-    """The privileges of every thread, once each."""
+    """The privileges of every thread, without duplicates."""
     told = []
     for path in Path(f"/proc/{server.process.pid}/task").glob("*/status"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended in the meantime
             told.append(privileges(path.read_text()))
     return [one for place, one in enumerate(told) if one not in told[:place]]
 
@@ -67,7 +67,7 @@ def core_limit(server):
 @pytest.mark.spec("K-130")
 @each_way_in
 def test_privileges_capabilities_calls_and_core_dumps_are_given_up(serve, sandbox):
-    """In all threads there are when it says that it listens, and in those that come later."""
+    """In all threads that exist when it reports that it listens, and in later ones."""
     server = serve("--sandbox", sandbox, "--threads", "3", "--admin", "127.0.0.1:0", "--reload-interval-seconds", "1")
     assert (threads(server), core_limit(server)) == ([SEALED], (0, 0))
     new = plain(b"new\n")
@@ -79,7 +79,7 @@ def test_privileges_capabilities_calls_and_core_dumps_are_given_up(serve, sandbo
 
 @pytest.mark.spec("K-130", "K-131")
 def test_off_gives_nothing_up(serve):
-    """It has what we have, who started it."""
+    """It has the same privileges as this process, which started it."""
     server = serve("--sandbox", "off")
     assert threads(server) == [OURS]
     assert core_limit(server) == resource.getrlimit(resource.RLIMIT_CORE)
@@ -90,7 +90,7 @@ def test_off_gives_nothing_up(serve):
 @each_way_in
 @pytest.mark.parametrize("link", ["to a file", "to a file behind two links", "to a directory above"])
 def test_files_elsewhere_cannot_be_read(serve, sandbox, link):
-    """Whoever can swap a link in the directory of the content cannot have anything else served by it."""
+    """Somebody who can swap a link in the content's directory cannot have another file served."""
     server = serve("--sandbox", sandbox, "--log-format", "json")
     target = SECRET
     if link == "to a file behind two links":
@@ -136,7 +136,7 @@ def link_to(target, directory=Path()):
 @pytest.mark.spec("K-130")
 @pytest.mark.skipif(os.geteuid() != 0, reason="a root directory of one's own takes root")
 def test_where_the_directory_is_the_root_only_the_file_may_be_read(twin):
-    """In a root directory of its own that holds kcup, the content, and something else."""
+    """In a root directory that contains kcup, the content, and another file."""
 
     def enter():
         os.chmod("kcup", 0o755)
@@ -158,7 +158,7 @@ def test_where_the_directory_is_the_root_only_the_file_may_be_read(twin):
 @with_landlock
 @pytest.mark.spec("K-130", "K-115", "K-125", "K-18")
 def test_all_that_it_has_to_do_is_done_within(serve, twin):
-    """A policy, its reload, numbers, the access log, a health check, and the drain."""
+    """A policy, its reload, metrics, the access log, a health check, and the drain."""
     policy = plain(b"version: STSv1\r\nmode: none\r\nmax_age: 604800\r\n")
     args = ("--sandbox", "required", "--admin", "127.0.0.1:0", "--access-log", "common", "--preset", "mta-sts")
     server = serve(*args, content=policy.content.replace(b"604800", b"86400"))
@@ -182,7 +182,7 @@ def test_all_that_it_has_to_do_is_done_within(serve, twin):
 @with_landlock
 @pytest.mark.spec("K-130", "K-141", "K-142")
 def test_a_service_manager_and_its_socket_from_within(serve, tmp_path):
-    """It is told from within, and the listener that was passed is served."""
+    """It is notified from within the sandbox, and the passed listener is served."""
     manager = Manager(f"{tmp_path}/notify")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         env = {"NOTIFY_SOCKET": manager.name}
@@ -241,7 +241,7 @@ def test_capabilities_that_stay_are_missing(serve):
     assert (server.wait(), server.stderr()) == (1, f"kcup: {CANNOT}capset\n")
 
 
-# For preexec_fn: makes the kernel one that lacks this.
+# For preexec_fn: simulates a kernel that lacks this.
 KERNELS = {"Landlock": without_landlock, "seccomp": without_seccomp, "Landlock, seccomp": without_either}
 each_kernel = pytest.mark.parametrize("lacking", KERNELS, ids=lambda lacking: lacking.replace(", ", "-and-"))
 
@@ -274,7 +274,7 @@ def test_auto_names_what_is_missing_and_takes_the_rest(serve, lacking):
     assert core_limit(server) == (0, 0)
     (told,) = threads(server)
     filters = int(told.pop("Seccomp_filters")) - int(OURS["Seccomp_filters"])
-    assert filters == len(lacking.split(", ")) + ("seccomp" not in lacking)  # those that play this kernel, and kcup's
+    assert filters == len(lacking.split(", ")) + ("seccomp" not in lacking)  # the simulation's, and kcup's
     assert told == {name: SEALED[name] for name in told}
 
 
@@ -282,7 +282,7 @@ def test_auto_names_what_is_missing_and_takes_the_rest(serve, lacking):
 @pytest.mark.spec("K-131")
 @each_way_in
 def test_the_first_landlock_is_enough(serve, sandbox):
-    """What it does not know of sockets and of truncating, the filter does."""
+    """The filter forbids what the first version does not know about sockets and truncation."""
     args = ("--sandbox", sandbox, "--log-format", "json", "--max-connections=99")
     server = serve(*args, preexec_fn=first_landlock().enter)
     assert server.events("warn", "error") == []

@@ -1,4 +1,4 @@
-"""make soak: one fault after the other while somebody asks. Two minutes, 20 s with QUICK=1."""
+"""make soak: one fault after another while clients make requests. Two minutes, 20 s with QUICK=1."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ CONTENT = b"Hello, world!\n" * 100
 
 
 class Run:
-    """One fault against one twin: what it started, who asked, which promises were broken."""
+    """One fault against one program: the server it started, its clients, and the promises that were broken."""
 
     seconds = 0.4 if QUICK else 4
     resets = 1000 if QUICK else 10000
@@ -27,7 +27,7 @@ class Run:
         self.twin, self.stack, self.witnesses, self.broken = twin, stack, [], []
 
     def start(self, *args, content=CONTENT, **options):
-        """A kcup with an admin listener, which IPv6 tells from the other."""
+        """A kcup with an admin listener, which uses IPv6 to be told from the public one."""
         args = ["--file", "content", "--compression", "off", "--admin", "[::1]:0", *args]
         return self.stack.enter_context(Server(self.twin, args, files=[("content", content, None)], **options))
 
@@ -36,11 +36,11 @@ class Run:
         return self.witnesses[-1]
 
     def last(self, part=1.0):
-        """The fault lasts, for this part of its time."""
+        """Waits for this part of the fault's time."""
         time.sleep(part * self.seconds)
 
     def rounds(self, between):
-        """Numbers, as long as the fault is to last."""
+        """Counts rounds for the duration of the fault."""
         began, number = time.monotonic(), 0
         while number == 0 or time.monotonic() - began < self.seconds:
             yield number
@@ -58,7 +58,7 @@ class Run:
         return sum(len(witness.broken()) for witness in self.witnesses)
 
     def ends_well(self, server):
-        """Alive until now, and a drain that is soon over."""
+        """Checks that the server is alive and that its drain is soon over."""
         status = server.process.poll()
         self.promise(status is None, f"it had ended with status {status}: {server.stderr()[-200:]!r}")
         if status is None:
@@ -69,7 +69,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def rows(request):
-    """What every case saw; README's when none was left out."""
+    """What every case saw; written for README if none was left out."""
     twins = request.config.twins
     told, seen = about(twins), []
     yield seen

@@ -37,7 +37,7 @@ def endured(request):
 
 
 def to_write(outcome):
-    """With the slopes, and a list for each metric."""
+    """The outcome with slopes, and with a list for each metric."""
     samples = outcome["samples"]
     found = {name: asdict(one) for name, one in slopes(samples).items()}
     return {**outcome, "slopes": found, "samples": {name: [one[name] for one in samples] for name in samples[0]}}

@@ -1,4 +1,4 @@
-"""K-140, K-141: unix sockets, and sockets that a service manager passes."""
+"""K-140, K-141: unix sockets, and sockets passed by a service manager."""
 
 import contextlib
 import errno
@@ -51,7 +51,7 @@ def test_a_path_as_long_as_may_be(serve):
 @pytest.mark.spec("K-140", "K-110")
 @pytest.mark.parametrize("name", ["@", "@" * 107, "@" + "a" * 105, "\udcff", "a\nb", "\u202e", 'a"b\\'], ids=ascii)
 def test_a_path_may_be_of_any_bytes(serve, twin, name):
-    """In the line of K-15, which stays one, it is written as a value is quoted."""
+    """The line of K-15 quotes it as values are quoted, and remains one line."""
     server = serve("--host", f"unix:{name}")
     assert (server.directory / name).is_socket()
     assert server.line.count(b"\n") == 1 and server.line.decode().rstrip("\n").isprintable()
@@ -66,7 +66,7 @@ def test_a_path_may_be_of_any_bytes(serve, twin, name):
 
 @pytest.mark.spec("K-140")
 def test_the_mode_is_there_from_the_beginning(serve):
-    """To set it later would follow a link that somebody put in the socket's place."""
+    """Setting it later would follow a link that somebody put in the socket's place."""
     watch = Watch(("chmod",), lambda *_: errno.EPERM)
     server = serve("--host", "unix:socket", preexec_fn=watch.enter)
     assert stat.S_IMODE(os.stat(server.address).st_mode) == 0o666
@@ -102,7 +102,7 @@ def test_a_socket_is_left_behind_at_the_end(serve):
 
 @pytest.mark.spec("K-140")
 def test_what_is_no_socket_stays(twin, tmp_path):
-    """Also where a link to something else is: what it leads to is not touched."""
+    """The target of a link is not touched, either."""
     (tmp_path / "file").write_bytes(b"precious")
     (tmp_path / "link").symlink_to("file")
     for name in ("file", "link"):
@@ -153,7 +153,7 @@ def activated(serve, descriptor, *args, process="self", count="1", **options):
 
 @pytest.mark.spec("K-141", "K-15")
 def test_a_tcp_listener_is_taken(serve):
-    """The host cannot be had, and the port is taken: neither counts."""
+    """The host cannot be bound, and the port is taken: both are ignored."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         host, port = listener.getsockname()
         server = activated(serve, listener.fileno(), "--host", "192.0.2.1", "--port", str(port))
@@ -183,7 +183,7 @@ def test_a_unix_listener_is_taken(serve):
 
 @pytest.mark.spec("K-141")
 def test_what_has_waited_since_before_is_answered(serve):
-    """That is what socket activation is for."""
+    """This is the purpose of socket activation."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         early = Connection(listener.getsockname())
         early.send(GET)
@@ -210,7 +210,7 @@ def test_another_number_of_sockets_is_an_error(serve, count, said):
 
 @contextlib.contextmanager
 def no_listener(kind):
-    """A descriptor that is no listening stream socket."""
+    """A descriptor that is not a listening stream socket."""
     with contextlib.ExitStack() as stack:
         if kind == "nothing":
             yield None

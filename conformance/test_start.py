@@ -1,4 +1,4 @@
-"""K-10 to K-17: content, and the address it is served at."""
+"""K-10 to K-17: content, and the address at which it is served."""
 
 import fcntl
 import os
@@ -42,7 +42,7 @@ def test_content_is_served_from_memory(serve):
 
 @pytest.mark.spec("K-10")
 def test_content_in_memory_is_sealed(serve):
-    """Not even through /proc can it be changed, or executed where the kernel knows how to forbid that."""
+    """Even through /proc it cannot be changed or, on kernels that can forbid that, executed."""
     server = serve()
     links = {fd: target for fd, target in descriptors(server.process.pid).items() if target.startswith("/memfd:")}
     assert links
@@ -80,7 +80,7 @@ def test_standard_input_may_come_in_parts_and_with_any_bytes(twin):
 
 @pytest.mark.spec("K-10", "K-11")
 def test_standard_input_begins_where_it_stands(serve, tmp_path):
-    """The beginning of the file is another's, and does not count: as in a shell's `{ read line; kcup; } <file`."""
+    """The beginning of the file was read by another program, as in a shell's `{ read line; kcup; } <file`."""
     (tmp_path / "file").write_bytes(b"read before\nleft")
     with open(tmp_path / "file", "rb", buffering=0) as file:
         file.seek(len("read before\n"))
@@ -95,7 +95,7 @@ def test_a_content_as_large_as_allowed_is_served(serve):
 
 @pytest.mark.spec("K-11", "K-16")
 def test_nothing_listens_when_there_is_no_content(twin):
-    """A port that is taken would be noticed first if kcup listened before it reads."""
+    """If kcup listened before it reads, it would first report the port, which is taken."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = twin.run(["--file", "not-there", "--port", str(taken.getsockname()[1])])
     assert result.stderr.decode() == 'kcup: cannot read content from "not-there": no such file\n'
@@ -104,7 +104,7 @@ def test_nothing_listens_when_there_is_no_content(twin):
 @pytest.mark.spec("K-11")
 @pytest.mark.skipif(not os.access(KERNEL_LOG, os.R_OK), reason="the kernel's log takes root")
 def test_a_file_that_makes_its_reader_wait_is_no_regular_one(twin):
-    """Its end never comes, and it says that it is one."""
+    """It claims to be regular and never ends."""
     result = twin.run(["--file", KERNEL_LOG])
     assert (result.returncode, result.stdout) == (1, b"")
     assert result.stderr.decode() == f'kcup: cannot read content from "{KERNEL_LOG}": it is not a regular file\n'
@@ -181,7 +181,7 @@ def test_an_address_in_use(serve, twin):
 
 @pytest.mark.spec("K-16")
 def test_an_address_that_was_in_use_a_moment_ago(serve):
-    """Connections that the server closed first leave their port waiting; a restart must not mind."""
+    """Connections that the server closed first remain in TIME_WAIT; a restart must not fail because of them."""
     first = serve()
     port = first.address[1]
     with Connection(first.address) as connection:

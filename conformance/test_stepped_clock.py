@@ -19,7 +19,7 @@ def clock():
 @pytest.mark.spec("K-37", "K-42")
 @pytest.mark.parametrize("days", [-1, -4000, 1])
 def test_the_date_follows_and_nothing_was_modified_later(clock, serve, days):
-    """Also not a file of yesterday, when it is the day before."""
+    """This includes yesterday's file when the clock shows the day before."""
     server = serve(mtime=int(time.time()) - 60, **clock.options)
     modified, date = clock.follow(server, days)
     assert modified <= date
@@ -47,7 +47,7 @@ def test_the_date_follows_on_a_connection_that_is_open(clock, serve):
 
 @pytest.mark.spec("K-42", "K-100")
 def test_a_reload_while_the_clock_is_behind(clock, serve):
-    """The file's time is in the future then: it is the time of loading that counts, and never later than the date."""
+    """The file's time is then in the future: the time of loading counts, and is never later than the date."""
     server = serve(**clock.options)
     clock.follow(server, -1)
     new = plain(b"new\n")

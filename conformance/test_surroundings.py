@@ -1,4 +1,4 @@
-"""K-84, K-85, K-86, K-89: limits that come from the surroundings: descriptors, the memory limit of a cgroup."""
+"""K-84, K-85, K-86, K-89: limits that depend on the surroundings: descriptors and the cgroup's memory limit."""
 
 import contextlib
 import re
@@ -19,26 +19,26 @@ SOON = 2.0
 
 
 def announced(server, *levels):
-    """The number of connections that was announced last, at one of these levels."""
+    """The number of connections that was logged last, at one of these levels."""
     *_, last = re.findall(r"(\d+) connections", "\n".join(server.events(*levels)))
     return int(last)
 
 
 def few_descriptors(number):
-    """For preexec_fn."""
+    """For preexec_fn: limits the descriptors."""
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
 
 
 def charged(memory, size):
-    """A group of which also what accept(2) takes from the kernel counts, as in version 2: version 1 does so only while
-    some group limits the memory of sockets."""
+    """A group that is also charged for what accept(2) takes from the kernel, as in version 2; version 1 does so only
+    while some group limits the memory of sockets."""
     if VERSION_1.is_dir():
         memory(1 << 40, socket_memory_group)
     return memory(size)
 
 
 def crowd(server, stack, count):
-    """So many newcomers, each answered, and soon: silent ones make room."""
+    """This many new connections, each with a timely response, for which silent ones make room."""
     began = time.monotonic()
     held = [stack.enter_context(asked(server.address)) for _ in range(count)]
     assert time.monotonic() - began <= SOON + count / 200, "newcomers wait"
@@ -49,7 +49,7 @@ def crowd(server, stack, count):
 @pytest.mark.parametrize("admin", [False, True], ids=["alone", "admin"])
 @pytest.mark.parametrize("threads", [1, 8])
 def test_as_many_connections_as_were_announced_fit_the_descriptors(serve, admin, threads):
-    """With all that the admin listener may hold, and with a reload at the same time: nothing is ever short."""
+    """Together with all admin connections and a reload: descriptors never run out."""
     server = serve(
         *JSON,
         *(ADMIN if admin else ()),
@@ -74,7 +74,7 @@ def test_as_many_connections_as_were_announced_fit_the_descriptors(serve, admin,
 @pytest.mark.spec("K-85b", "K-08")
 @pytest.mark.parametrize(("args", "needed"), [([], 34), (["--threads", "3"], 38), (["--admin", "127.0.0.1:0"], 98)])
 def test_with_too_few_descriptors_it_does_not_start(serve, args, needed):
-    """Whatever a library does that gets none, one line says what is wrong. With enough of them it serves."""
+    """One line says what is wrong, whatever a library does without descriptors. With enough of them kcup serves."""
     args = ["--threads", "1", *args, "--log-level", "error", "--access-log", "json"]
     for allowed in (4, 5, 6, 7, 8, 12, 19, needed - 1):
         server = serve(*args, wait=False, preexec_fn=few_descriptors(allowed))
@@ -90,14 +90,14 @@ def test_with_too_few_descriptors_it_does_not_start(serve, args, needed):
 @pytest.mark.spec("K-84")
 @pytest.mark.parametrize("threads", [1, 8])
 def test_descriptors_are_not_set_aside_in_vain(serve, threads):
-    """Of 256 most are for connections: two for each worker, and few more, are not."""
+    """Most of 256 are for connections; two for each worker and a few more are not."""
     server = serve(*JSON, "--threads", str(threads), preexec_fn=few_descriptors(256))
     assert 256 - 40 - 3 * threads <= announced(server, "info", "warn") <= 256 - 8 - threads
 
 
 @pytest.mark.spec("K-84a", "K-85")
 def test_when_descriptors_become_short_silent_ones_make_room(serve):
-    """What was announced is true no longer: accepting fails, and each newcomer takes the place of a silent one."""
+    """The announced number no longer fits: accepting fails, and each new connection displaces a silent one."""
     server = serve("--max-connections", "1000", *ADMIN)
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(asked(server.address)) for _ in range(20)]
@@ -114,7 +114,7 @@ def test_when_descriptors_become_short_silent_ones_make_room(serve):
 
 @pytest.mark.spec("K-84")
 def test_fewer_connections_fit_a_small_memory_limit_and_a_warning_says_so(serve, memory):
-    """All of them can be had, one more takes the place of one, and nobody is killed."""
+    """That many can be open; one more displaces one, and nothing is killed."""
     group = charged(memory, 24 * MIB)
     with contextlib.ExitStack() as stack:
         server = serve(*JSON, *ADMIN, preexec_fn=group.enter)
@@ -143,7 +143,7 @@ def test_a_memory_limit_that_is_large_enough_changes_nothing(serve, memory):
 
 @pytest.mark.spec("K-86")
 def test_heads_that_are_not_whole_fit_the_memory_limit(serve, memory):
-    """As many as would be over it many times: the oldest goes, the last is answered, and nobody is killed."""
+    """There are many times more than fit: the oldest is closed, the last gets its response, and nothing is killed."""
     part, group = GET[:-2] + b"X: " + b"x" * 15900, memory(24 * MIB)
     server = serve(*ADMIN, "--threads", "1", "--header-timeout-seconds", "60", preexec_fn=group.enter)
     with contextlib.ExitStack() as stack:
@@ -175,7 +175,7 @@ def test_requests_behind_a_response_are_bounded_too(serve, threads):
 
 @pytest.mark.spec("K-89", "K-104")
 def test_the_limits_follow_the_content(serve, memory):
-    """A large one takes the memory of connections: those beyond what is left make room. It goes, and they may come."""
+    """A large content takes memory from connections: those over the limit make room. When it goes, they may return."""
     small, large, group = plain(b"small\n"), plain(b"large" * (8 * MIB // 5)), charged(memory, 40 * MIB)
     server = serve(*JSON, *ADMIN, "--compression", "off", content=small.content, preexec_fn=group.enter)
     most, path = announced(server, "warn"), server.directory / "hello.txt"
@@ -195,7 +195,7 @@ def test_the_limits_follow_the_content(serve, memory):
 
 
 def silent(server, stack, count):
-    """So many that have not asked, all of them accepted."""
+    """This many accepted connections without a request."""
     return [stack.enter_context(connection) for connection in accepted(server, count)]
 
 

@@ -1,4 +1,4 @@
-"""The suite against servers that are wrong on purpose: each fault must make the cases named here fail."""
+"""The suite against servers with deliberate faults: each fault must make the cases named here fail."""
 
 import pytest
 

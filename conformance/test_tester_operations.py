@@ -1,4 +1,4 @@
-"""What judges pages of metrics, lines of the access log and answers during reloads, against ones that are wrong."""
+"""The checks of metrics, access log lines and responses during reloads, tried on wrong ones."""
 
 import calendar
 

@@ -1,4 +1,4 @@
-"""What judges the hour of SOAK_SECONDS=3600 make soak, against samples and servers that are wrong."""
+"""The checks of SOAK_SECONDS=3600 make soak, tried on wrong samples and servers."""
 
 import random
 
@@ -15,7 +15,7 @@ TURNS = ["kept_open", "heads", "unchanged", "ranges", "variants", "one_each", "p
 
 
 def samples(value):
-    """One each 5 s, a quiet one each minute; between those anything may be seen."""
+    """One every 5 s, a quiet one every minute; other samples may have any value."""
     for number in range(12, 60 * 12 + 1):
         quiet, minute = number % 12 == 0, number / 12
         yield {
@@ -54,7 +54,7 @@ def test_descriptors_and_threads_that_are_left_behind_are_found(every):
 
 
 def test_one_thread_more_once_is_no_leak():
-    """A runtime starts one when a system call takes long, and keeps it."""
+    """A runtime starts a thread if a system call takes long, and keeps it."""
     for begin in MINUTES:
         assert not grows(list(samples(lambda minute, begin=begin: 11 + (minute >= begin))), "threads")
 

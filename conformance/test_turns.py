@@ -1,4 +1,5 @@
-"""K-88: no connection has more than its turn. What passes before a newcomer is answered is the same on any machine."""
+"""K-88: no connection gets more than its turn. The amount sent before a new connection's response is the same on any
+machine."""
 
 import time
 
@@ -8,16 +9,16 @@ from runner.flood import Flood, newcomers
 from runner.peers import GET, HEAD, asked
 from runner.wire import Connection
 
-RESPONSES = 16  # in a turn of a connection
+RESPONSES = 16  # per turn of a connection
 COUNT = 15
-RESPONSE = len(b"HTTP/1.1 200 OK\r\n") + 200  # about as long as one of "Hello\n" is
-WORST = 5.0  # of a machine with other work
+RESPONSE = len(b"HTTP/1.1 200 OK\r\n") + 200  # about the length of a response with "Hello\n"
+WORST = 5.0  # on a busy machine
 
 
 @pytest.mark.spec("K-88")
 @pytest.mark.parametrize("peers", [64, 400])
 def test_those_that_pipeline_without_end_have_a_turn_each(serve, peers):
-    """A newcomer waits while each of them has one turn, or two; not until they have nothing more to ask."""
+    """A new connection waits for one turn of each of them, or two; not until they have no more requests."""
     server = serve("--threads", "1")
     with Flood(server.address, peers, 2000) as flood:
         passed, median, worst = newcomers(server.address, flood, COUNT, GET)
@@ -28,7 +29,7 @@ def test_those_that_pipeline_without_end_have_a_turn_each(serve, peers):
 
 @pytest.mark.spec("K-88", "K-37")
 def test_clocks_go_on_beside_those_that_pipeline_without_end(serve):
-    """A half head has its end, and the date goes on."""
+    """An unfinished head times out, and the date advances."""
     server = serve("--threads", "1", "--header-timeout-seconds", "1")
     with Flood(server.address, 64, 2000), Connection(server.address) as half:
         half.send(GET[:9])
@@ -47,7 +48,7 @@ def date_of(answer):
 
 @pytest.mark.spec("K-88", "K-34")
 def test_all_requests_of_a_long_pipeline_are_answered_in_order(serve):
-    """More than a turn holds, and then silence: what is left needs no further byte to be answered."""
+    """More requests than fit into a turn, and then silence: the rest needs no further byte to get its responses."""
     server = serve("--threads", "1")
     count = 16 * RESPONSES + 1
     with Connection(server.address) as connection:
@@ -61,7 +62,7 @@ def test_all_requests_of_a_long_pipeline_are_answered_in_order(serve):
 @pytest.mark.spec("K-88", "K-60")
 @pytest.mark.parametrize("before", [15, 16, 17, 32, 33])
 def test_a_turn_ends_neither_a_pipeline_nor_what_follows_it(serve, before):
-    """The peer's end, a refused head and half a head are seen, though the turn was over just before them."""
+    """The peer's end, a refused head and half a head are noticed even if the turn ended just before them."""
     server = serve("--threads", "1", "--header-timeout-seconds", "1")
     for last, status in ((b"", None), (b"GET / HTTP/9.9\r\n\r\n", 505), (GET[:9], None)):
         with Connection(server.address) as connection:

@@ -18,13 +18,13 @@ def options(name, content, file="content.txt", type=TEXT, mtime=TIME):
 
 
 def get(address, options, request_fields, **want):
-    """Send a GET with these fields and hold the answer to what is wanted."""
+    """Sends a GET with these fields and checks the response."""
     head = "\r\n".join(["GET / HTTP/1.1", "Host: a", *request_fields, "", ""])
     perform(address, HttpCase("", (), options, head.encode(), (want,), None, False, False))
 
 
 def named(name, applies=lambda vector: True):
-    """The vectors that hold for any content that kcup can have; the programs' own tests read the others too."""
+    """The vectors that hold for any content; the programs' unit tests read the others, too."""
     chosen = [vector for vector in vectors(name)["case"] if applies(vector)]
     return pytest.mark.parametrize("vector", chosen, ids=lambda vector: vector["name"].replace(" ", "-"))
 
@@ -44,7 +44,7 @@ def test_range(twin, vector, servers):
 @pytest.mark.spec("K-46")
 @named("accept_encoding", lambda vector: len(vector["available"]) != 1)
 def test_accept_encoding(twin, vector, servers):
-    """kcup has both variants or none."""
+    """kcup has either both variants or none."""
     chosen = options("both variants", VARIED) if vector["available"] else options("no variants", IDENTITY)
     fields = [f"Accept-Encoding: {line}" for line in vector["lines"]]
     get(servers(twin, chosen).address, chosen, fields, status=200, encoding=vector["want"])
@@ -53,7 +53,7 @@ def test_accept_encoding(twin, vector, servers):
 @pytest.mark.spec("K-47", "K-41")
 @named("etag", lambda vector: vector["tag"].removeprefix("W/") == '"abc"')
 def test_etag(twin, vector, servers):
-    """The vector's tag `abc` stands for ours: the identity's, or that of br where the vector's is weak."""
+    """The vector's tag `abc` stands for the content's tag: that of identity, or of br if the vector's is weak."""
     varied = options("both variants", VARIED)
     weak = vector["tag"].startswith("W/")
     ours = varied.digest + ("-br" if weak else "")
@@ -68,7 +68,7 @@ def test_etag(twin, vector, servers):
 @pytest.mark.spec("K-47")
 @named("date")
 def test_date(twin, vector, servers):
-    """A valid date tells on which side of our own it lies; any other is ignored."""
+    """A valid date is before or after that of the content; any other is ignored."""
     old = options("long ago", IDENTITY, mtime=TIME)
     date = vector.get("want")
     unmodified = 412 if date is not None and date < TIME else 200
@@ -88,7 +88,7 @@ def test_if_range_reads_each_form(twin, form, servers):
 @pytest.mark.spec("K-43")
 @pytest.mark.parametrize("row", vectors("media_types")["type"], ids=lambda row: row["extension"])
 def test_media_type(twin, row, servers):
-    """Text that is UTF-8 has its charset, other content has none, in any letter case of the name."""
+    """Text in UTF-8 gets a charset, other content none, whatever the letter case of the name."""
     utf8 = "; charset=utf-8" if row["textual"] else ""
     for content, file, suffix in ((b"Hello", "a.", utf8), (b"\xff\xfe", "B.x.", "")):
         name = file + (row["extension"] if file == "a." else row["extension"].upper())

@@ -1,4 +1,4 @@
-"""K-105: how long what was served before is held, for whom, and who is reset when it would be too much."""
+"""K-105: how long old versions are held, for whom, and which readers are reset if there are too many."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from runner.reload import plain, reload, rename_over
 from test_reload_load import resident
 
 SIZE = 24 * MIB
-SOON = 5  # the second of K-105, and more on a busy machine; a collector with little to do took two minutes
+SOON = 5  # the second of K-105, and more on a busy machine; without K-105 an idle garbage collector took two minutes
 PATIENT = ("--compression", "off", "--write-timeout-seconds", "300")
 VERSIONS = [plain(bytes([number]) * SIZE) for number in range(250, 255)]
 
@@ -23,7 +23,7 @@ def held(server):
     files, pid = {}, server.process.pid
     for number, target in descriptors(pid).items():
         if target.startswith("/memfd:"):
-            with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            with contextlib.suppress(FileNotFoundError):  # it has been closed in the meantime
                 seen = os.stat(f"/proc/{pid}/fd/{number}")
                 files[seen.st_ino] = seen.st_blocks * 512
     status = Path(f"/proc/{pid}/status").read_text()
@@ -34,7 +34,8 @@ def held(server):
 @pytest.mark.spec("K-105", "K-119")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_two_versions_before_the_current_one_are_held(serve, threads):
-    """Each has a reader. The reload that would make them three costs that of the oldest, and the next one the next."""
+    """Each has a reader. A reload that would make them three ends the oldest's reader, and the next reload the next
+    one's."""
     server = serve(*ADMIN, *PATIENT, "--threads", str(threads), content=VERSIONS[0].content)
     path, readers = server.directory / "hello.txt", []
     for number, new in enumerate(VERSIONS[1:], 1):
@@ -52,7 +53,7 @@ def test_two_versions_before_the_current_one_are_held(serve, threads):
 
 @pytest.mark.spec("K-105")
 def test_a_version_is_given_back_with_its_last_reader(serve):
-    """Within a second, and what looking takes; nothing has to happen for it."""
+    """Within a second, plus the time of the check, without any further event."""
     server = serve(*PATIENT, content=VERSIONS[0].content)
     reload_to(server, VERSIONS[1])
     until(lambda: held(server) < 2 * SIZE, SOON)
@@ -76,7 +77,7 @@ def reload_to(server, version):
 
 @pytest.mark.spec("K-105")
 def test_a_reader_that_waits_for_the_next_response_holds_nothing(serve):
-    """It has read the whole of an old one, and is silent: it outlives any number of reloads."""
+    """It has read all of an old version and is silent: it survives any number of reloads."""
     server = serve(*ADMIN, *PATIENT)
     (silent,) = not_reading(server, 1)
     assert silent.answer().body == b"Hello\n"
@@ -88,7 +89,7 @@ def test_a_reader_that_waits_for_the_next_response_holds_nothing(serve):
 
 @pytest.mark.spec("K-105", "K-104")
 def test_the_readers_of_old_versions_go_when_a_reload_needs_the_memory(serve, memory):
-    """Without them there is room for the new content; it would be refused else."""
+    """Without them there is room for the new content, which would otherwise be refused."""
     group = memory(112 * MIB)
     server = serve(*ADMIN, *PATIENT, "--max-connections", "64", content=VERSIONS[0].content, preexec_fn=group.enter)
     (reader,) = not_reading(server, 1)
