@@ -1,12 +1,11 @@
 // kcup puts one file on the web. Here is the order of things, and nothing else.
 // It must not hold logic.
-// Its sibling is kcup-rust/src/main.rs.
 package main
 
 import (
 	"cmp"
-	"fmt"
 	"os"
+	"time"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
@@ -16,6 +15,12 @@ import (
 )
 
 var version = "dev" // set by the linker
+
+// How long the end waits for whoever reads our diagnostics, and our access log (K-127).
+const (
+	lastWords = 200 * time.Millisecond
+	lastLines = time.Second
+)
 
 func main() {
 	cfg, text, err := config.Parse(os.Args[1:], os.Getenv, version)
@@ -37,9 +42,10 @@ func serve(cfg *config.Config) (status int, err error) {
 	if err := cmp.Or(server.MayHaveThreads(cfg), server.MayHaveDescriptors(cfg)); err != nil {
 		return 0, err
 	}
-	signals, stdout, stderr := ops.Signals(), ops.NewStream(os.Stdout), ops.NewStream(os.Stderr)
-	defer func() { stdout.Settle(); stderr.Settle() }()
-	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg.AccessLog)
+	signals, stdout, stderr := ops.Signals(), accesslog.NewStream(os.Stdout, 32), accesslog.NewStream(os.Stderr, 256)
+	stderr.Start("")
+	defer stderr.Settle(lastWords)
+	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg.AccessLog, stdout)
 	hasRoom, done := server.HasRoom(cfg)
 	loaded, err := content.Await(cfg, hasRoom, signals)
 	done()
@@ -51,19 +57,27 @@ func serve(cfg *config.Config) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	around, err := ops.Surround(s, cfg, version, access, log)
+	admin, err := ops.NewAdmin(cfg)
 	if err != nil {
 		return 0, err
 	}
+	manager := ops.NewNotifier()
+	if err := ops.EnterSandbox(cfg, log); err != nil { // from here on nothing else can be opened
+		return 0, err
+	}
+	reload := ops.NewReload(cfg, s, manager, log)
+	admin.Serve(version, s, &reload.Reloads, access, log)
 	s.Start()
-	around.Manager.Ready()
-	stderr.Settle() // what was logged before is written before
-	_, _ = fmt.Fprint(stdout, s.Greeting())
-	access.Start(os.Stdout, stdout.Written())
-	go around.Reload.Run()
+	manager.Ready()
+	stderr.Settle(lastWords) // what was logged before is written before
+	stdout.Start(s.Greeting())
+	go reload.Run()
 	if err := s.Wait(signals); err != nil {
 		return 0, err
 	}
-	around.Reload.Stop()
-	return ops.Fail(stderr, s.Drain(signals)), nil // nobody may be reading any more, and the end must not wait for that
+	reload.Stop()
+	if err = s.Drain(signals); err == nil {
+		stdout.Settle(lastLines)
+	}
+	return ops.Fail(stderr, err), nil // nobody may be reading any more, and the end must not wait for that
 }

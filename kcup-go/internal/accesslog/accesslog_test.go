@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/BurntSushi/toml"
 )
@@ -34,7 +36,7 @@ func TestLinesAreThoseOfTheVectors(t *testing.T) {
 	if _, err := toml.DecodeFile("../../../conformance/vectors/access_log.toml", &file); err != nil || len(file.Case) == 0 {
 		t.Fatal(len(file.Case), err)
 	}
-	common, json := New("common").Lines(), New("json").Lines()
+	common, json := New("common", quiet()).Lines(), New("json", quiet()).Lines()
 	for _, c := range file.Case {
 		for lines, want := range map[*Lines]string{common: c.Common, json: c.JSON} {
 			lines.text = lines.text[:0]
@@ -48,22 +50,21 @@ func TestLinesAreThoseOfTheVectors(t *testing.T) {
 
 var entry = &Entry{Peer: netip.MustParseAddr("::1"), Request: []byte(`GET /\ HTTP/1.1`), Status: 200, Bytes: 6}
 
-func started() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}
+// quiet is a stream that nobody writes.
+func quiet() *Stream { return NewStream(nil, waiting) }
+
+const waiting = 32
 
 func TestWhatIsLeftIsWrittenAtTheEndInOrder(t *testing.T) {
-	log := New("common")
 	var out bytes.Buffer
+	log := New("common", NewStream(&out, waiting))
 	lines := log.Lines()
 	for second := range int64(2000) {
 		lines.Add(entry, second, 0)
 	}
 	lines.End()
-	log.Start(&out, started())
-	log.Finish()
+	log.out.Start("")
+	log.out.Settle(time.Second)
 	for second := range int64(2000) {
 		want := (&stamp{layout: layouts["common"]}).at(second)
 		line, err := out.ReadString('\n')
@@ -77,7 +78,7 @@ func TestWhatIsLeftIsWrittenAtTheEndInOrder(t *testing.T) {
 }
 
 func TestNobodyWritingCostsLinesThatAreCountedAndNothingElse(t *testing.T) {
-	log := New("json")
+	log := New("json", quiet())
 	lines := log.Lines()
 	add := func() { lines.Add(entry, 0, 0) }
 	const enough = 2 * waiting * batchSize / 100
@@ -87,10 +88,10 @@ func TestNobodyWritingCostsLinesThatAreCountedAndNothingElse(t *testing.T) {
 	if allocated := testing.AllocsPerRun(enough, add); allocated > 0 {
 		t.Errorf("%v allocations", allocated)
 	}
-	log.Finish() // nobody writes, and it does not wait for ever
+	log.out.Settle(time.Millisecond) // nobody writes, and it does not wait for ever
 	before := log.Lost()
 	lines.HandOver()
-	if _, is := lines.Oldest(); is || before == 0 || log.Lost() <= before {
+	if _, ok := lines.Oldest(); ok || before == 0 || log.Lost() <= before {
 		t.Error(before, log.Lost())
 	}
 }
@@ -150,11 +151,30 @@ func TestAPieceEndsWithALine(t *testing.T) {
 }
 
 func BenchmarkLine(b *testing.B) {
-	log := New("common")
-	log.Start(io.Discard, started())
+	log := New("common", NewStream(io.Discard, waiting))
+	log.out.Start("")
 	lines := log.Lines()
 	b.ReportAllocs()
 	for b.Loop() {
 		lines.Add(entry, 0, 0)
+	}
+}
+
+func TestNobodyReadingDelaysTheEndBriefly(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	s := NewStream(write, waiting)
+	s.Start("first\n")
+	start := time.Now()
+	for range 2 * waiting {
+		_, _ = s.Write(make([]byte, 4096))
+	}
+	s.Settle(100 * time.Millisecond)
+	_, _ = s.Write([]byte("after the end\n")) // whoever still logs must not panic
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("%v", took)
 	}
 }

@@ -1,5 +1,3 @@
-// The text of a line: pure. Sibling: kcup-rust/src/ops/access_log/line.rs
-
 package accesslog
 
 import (
@@ -9,12 +7,12 @@ import (
 	"time"
 )
 
-// Entry is what a line says of an answer.
+// Entry is what a line says of a response.
 type Entry struct {
 	Peer    netip.Addr // not a valid one: that of a unix socket
 	Request []byte     // the request line without its CRLF; nil when the head was refused
 	Status  uint16
-	Bytes   int // of the answer's body
+	Bytes   int // of the response's body
 }
 
 // layouts are how formats write a time.

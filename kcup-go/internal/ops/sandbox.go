@@ -18,9 +18,9 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
-// Seal gives up, in all threads and for good, what serving does not need (K-130). What is needed later must be open.
+// EnterSandbox gives up, in all threads and for good, what serving does not need (K-130). What is needed later must be open.
 // The runtime itself opens nothing later: it looks at CPU quotas through files that it opened at its start.
-func Seal(cfg *config.Config, log *logrus.Logger) error {
+func EnterSandbox(cfg *config.Config, log *logrus.Logger) error {
 	if cfg.Sandbox == "off" {
 		return nil
 	}
@@ -43,7 +43,7 @@ func restrict(file string) (missing []string) {
 		err  error
 	}{
 		{"RLIMIT_CORE", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})},
-		{"Landlock", landlocked(needed(file))},
+		{"Landlock", landlocked(reloadPaths(file))},
 		{"capset", dropCapabilities()},
 		{"seccomp", filter()},
 	} {
@@ -79,9 +79,9 @@ func dropCapabilities() error {
 	return nil
 }
 
-// needed are the paths beneath which a reload reads: the directory that the name stands in, and that of the file it
+// reloadPaths are those beneath which a reload reads: the directory that the name stands in, and that of the file it
 // leads to. Of the root only the file itself.
-func needed(file string) (paths []string) {
+func reloadPaths(file string) (paths []string) {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}

@@ -51,7 +51,7 @@ func sealed(file string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if err := Seal(&config.Config{Sandbox: "required", File: file}, logrus.New()); err != nil {
+	if err := EnterSandbox(&config.Config{Sandbox: "required", File: file}, logrus.New()); err != nil {
 		return err.Error()
 	}
 	_, err = client.Write([]byte("x"))
@@ -176,7 +176,7 @@ func TestWhatMayStillBeRead(t *testing.T) {
 	}
 	t.Chdir(dir)
 	for name, want := range map[string]string{file: dir, "x": dir, dir: "", "": "", "/dev/null": "", "nothing": ""} {
-		got := needed(name)
+		got := reloadPaths(name)
 		if want == "" && len(got) > 0 || want != "" && (len(got) != 2 || got[0] != want || got[1] != want) {
 			t.Errorf("%q: %v", name, got)
 		}

@@ -37,7 +37,7 @@ func another(t *testing.T, w *worker) (slot int32, other int) {
 
 func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {
 	head := []byte("HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n")
-	for _, access := range []*accesslog.Log{nil, accesslog.New("json")} {
+	for _, access := range []*accesslog.Log{nil, accesslog.New("json", accesslog.NewStream(nil, 1))} {
 		w, slot, other := acquainted(t, access)
 		buffer := make([]byte, readSize)
 		answer := func() {

@@ -31,7 +31,6 @@ type Server struct {
 	wanted   int            // --max-connections
 	fields   []config.Field // --header
 	reserved uint64         // descriptors that are no connections
-	access   *accesslog.Log
 	patience time.Duration
 }
 
@@ -46,7 +45,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 		writing: glanceTime, lingering: ticks(time.Second),
 	}
 	s.stall = ticks(cfg.WriteTimeout)
-	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: openMemory(), wanted: cfg.MaxConnections, fields: cfg.Fields, access: access, failed: make(chan error, threads+1)}
+	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: openMemory(), wanted: cfg.MaxConnections, fields: cfg.Fields, failed: make(chan error, threads+1)}
 	server.reserved = reservedDescriptors(threads, cfg.Admin.IsValid())
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
@@ -114,8 +113,8 @@ func (s *Server) Wait(signals <-chan os.Signal) error {
 	}
 }
 
-// Drain stops accepting, and returns when every connection has ended or the time for that is over (K-18, K-19), and the
-// access log is written (K-127). The error is that of a second signal, or of a loop that failed.
+// Drain stops accepting, and returns when every connection has ended or the time for that is over (K-18, K-19). The
+// error is that of a second signal, or of a loop that failed.
 func (s *Server) Drain(signals <-chan os.Signal) error {
 	s.shared.log.Info("draining")
 	s.acceptor.draining.Store(true)
@@ -136,6 +135,5 @@ func (s *Server) Drain(signals <-chan os.Signal) error {
 		case <-time.After(tick):
 		}
 	}
-	s.access.Finish()
 	return nil
 }
