@@ -1,13 +1,13 @@
-"""python bench COMMAND: what `make bench...` calls.
+"""python bench COMMAND, which `make bench...` calls.
 
-list            the scenarios, and how long each takes
-run NAME...     these scenarios (--into DIR: their results to a directory that is there)
-all             all scenarios; a full run is kept in bench/results/
-report DIR      the pages and charts of a run, anew from its raw data
-readme          README's section of results, anew from the last full run
-reliability     README's section of what make soak saw, and the chart of its hour, from conformance/results
-install         every peer and tool that is absent (QUICK=1: those that Debian packages)
-profile TWIN    a flame graph of kcup-TWIN (rust, go), beside the results of the last full run
+list            list the scenarios, and how long each takes
+run NAME...     run these scenarios (--into DIR: put their results into an existing directory)
+all             run all scenarios; a full run is kept in bench/results/
+report DIR      regenerate the pages and charts of a run from its raw data
+readme          regenerate README's section on measurements from the last full run
+reliability     regenerate README's section on make soak, and the chart of its hour, from conformance/results
+install         install every absent competitor and tool (QUICK=1: those that Debian packages)
+profile TWIN    draw a flame graph of kcup-TWIN (rust, go), beside the results of the last full run
 """
 
 import argparse
@@ -86,7 +86,7 @@ def command(words):
 
 
 def run_in_order(chosen, directory, has_engine=False):
-    """Those that take an engine come last, under one that is started for them where none runs."""
+    """Scenarios that need an engine come last, under one that is started for them if none is running."""
     for one in chosen:
         if has_engine or not one.engine:
             print(f"{one.name}, about {minutes(one.estimate())}: {one.title}", flush=True)
@@ -97,7 +97,7 @@ def run_in_order(chosen, directory, has_engine=False):
 
 
 def run_with_engine(words):
-    """This program again, under the script that sees to an engine. It is interrupted when this one is."""
+    """Runs this program again under the script that provides an engine. It is interrupted when this one is."""
     process = subprocess.Popen([ENGINE, sys.executable, str(peers.HOME), *words], start_new_session=True)
     try:
         status = process.wait()
@@ -111,7 +111,7 @@ def run_with_engine(words):
 
 
 def keep(directory):
-    """A full run that is over gets its place among the results that are committed."""
+    """Moves a finished full run to the committed results."""
     name = directory.name[: len("2026-11-21")] + directory.name[len("2026-11-21T070000") :]
     target = session.RESULTS / name
     number = 2

@@ -1,7 +1,7 @@
-"""What the charts are made of: looks, scales, names that stand beside what they name.
+"""The parts of charts: styles, scales, and names beside the lines that they name.
 
-kcup's two are in colour and drawn last, all others grey. The colours are of Okabe and Ito's palette, which readers with
-any kind of colour vision can tell apart.
+kcup's programs are in colour and drawn last, all others in grey. The colours are from Okabe and Ito's palette, which
+readers with any kind of colour vision can tell apart.
 """
 
 import math
@@ -16,7 +16,7 @@ from matplotlib.transforms import ScaledTranslation
 COLOURS = {"kcup-rust": "#D55E00", "kcup-go": "#0072B2", "floor": "black"}
 GREY, FAINT = "#767676", "#dddddd"
 MARKERS = ["s", "^", "D", "v", "P", "X", "<", ">", "h", "*"]
-# Between the middles of two names, and from the axes to them, in inches.
+# In inches: between the middles of two names, and from the axes to a name.
 NAME_GAP, NAME_DISTANCE = 0.146, 0.11
 STYLE = {
     "font.size": 9,
@@ -45,7 +45,7 @@ def weight(contender):
 
 
 def stroke(contender, index=0):
-    """How a contender's line is drawn; the index chooses a marker for those that have no colour."""
+    """How a contender's line is drawn; the index chooses a marker for contenders without a colour."""
     ours = is_ours(contender)
     return {
         "color": ink(contender),
@@ -57,7 +57,7 @@ def stroke(contender, index=0):
 
 
 def grid(count, width, height, columns, **options):
-    """A figure of panels, each of that size in inches."""
+    """A figure of panels, each of this size in inches."""
     columns = min(count, columns)
     rows = math.ceil(count / columns)
     size = (width * columns, height * rows)
@@ -78,7 +78,7 @@ def ticks_at(axis, places):
 
 
 def scale_heights(axes, heights):
-    """From 0, or logarithmic where the heights are too far apart for that."""
+    """A scale from 0, or a logarithmic one if the heights are too far apart."""
     if min(heights) > 0 and max(heights) / min(heights) > 20:
         scale_by_ratio(axes)
     else:
@@ -119,7 +119,7 @@ def name_rows(axes, names):
 
 
 def write_value(axes, place, text, contender):
-    """A number at the right of what it is the value of."""
+    """A number to the right of the mark that it describes."""
     look = {"color": ink(contender), "weight": weight(contender), "fontsize": 8, "va": "center"}
     axes.annotate(text, place, (5, 0), textcoords="offset points", **look)
 

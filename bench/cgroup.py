@@ -1,7 +1,7 @@
-"""Control groups, version 1 and 2: the CPU time and memory of a server with all that it starts, and limits on both.
+"""Control groups, version 1 and 2: CPU time and memory of a server and its children, and limits on both.
 
-A group has only the controllers that are asked for: one for CPU shares, say, would change how the server and the load
-share a CPU. Its CPU time is counted in any case. Making a group needs root.
+A group has only the controllers that are needed: one for CPU shares, for example, would change how the server and the
+load share a CPU. CPU time is always counted. Creating a group needs root.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True)
 class Group:
-    """The directory of each controller: in version 2 it is the same one for all."""
+    """The directory of each controller; in version 2 it is the same for all."""
 
     paths: dict[str, Path]
 
@@ -27,25 +27,25 @@ class Group:
         return [int(line) for line in (self.paths["cpuacct"] / "cgroup.procs").read_text().split()]
 
     def enter(self):
-        """Move the calling process into the group."""
+        """Moves the calling process into the group."""
         for path in set(self.paths.values()):
             (path / "cgroup.procs").write_text(str(os.getpid()))
 
     def cpu_seconds(self):
-        """User and system time of all that ever ran in it."""
+        """User and system time of everything that has run in it."""
         path = self.paths["cpuacct"]
         if (path / "cpuacct.usage").exists():
             return int((path / "cpuacct.usage").read_text()) / 1e9
         return int(re.search(r"usage_usec (\d+)", (path / "cpu.stat").read_text())[1]) / 1e6
 
     def memory(self):
-        """Bytes, the kernel's share included; None where memory is not watched."""
+        """Bytes, including the kernel's; None if memory is not measured."""
         if "memory" not in self.paths:
             return None
         return int(self._file("memory", "memory.usage_in_bytes", "memory.current").read_text())
 
     def kills(self):
-        """How often the kernel ended a process of the group for want of memory."""
+        """How many processes of the group the kernel has killed for want of memory."""
         if "memory" not in self.paths:
             return 0
         events = self._file("memory", "memory.oom_control", "memory.events").read_text()
@@ -64,7 +64,7 @@ class Group:
         return path / (version_1 if (path / version_1).exists() else version_2)
 
     def remove(self):
-        """End what is left in it, by its ids, and then the group."""
+        """Ends what is left in the group, by process ids, and then removes it."""
         while left := self.processes():
             for process in left:
                 with contextlib.suppress(ProcessLookupError):
@@ -76,7 +76,7 @@ class Group:
 
 @contextlib.contextmanager
 def new_group(name, cpus=None, memory_mb=None):
-    """A fresh group with limits, in CPUs and in millions of bytes; removed at the end with all that runs in it."""
+    """A new group with limits in CPUs and millions of bytes; removed at the end with everything that runs in it."""
     limits = {"cpu": cpus, "memory": memory_mb}
     limited = [controller for controller, limit in limits.items() if limit]
     directory = f"kcup-bench-{name}-{os.getpid()}"
@@ -100,12 +100,12 @@ def is_version_2():
 
 
 def _base(controller):
-    """Resolved: version 1 may have two controllers in one place, under a name for each."""
+    """The controller's directory, with links resolved: version 1 may have two controllers in one directory."""
     return MOUNT if is_version_2() else (MOUNT / controller).resolve()
 
 
 def group_of(pid):
-    """The group that a process is in: of a container, when the process is its first."""
+    """The group of a process; for a container, of its first process."""
     paths = {}
     for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)

@@ -1,7 +1,7 @@
-"""Charts as SVG: a function for each kind that a scenario's file can ask for.
+"""Charts as SVG: one function for each kind of chart in the scenarios' files.
 
-A chart's `metric` is what is drawn, `panel` the dimension that there is a panel for each value of, `x` the dimension of
-the horizontal axis, `where` which points are meant, `limit` a line that the metric must stay under.
+A chart draws the `metric`, with one panel for each value of the dimension `panel`, the dimension `x` on the horizontal
+axis, only for the points that match `where`, and with a line at `limit`, under which the metric must stay.
 """
 
 import math
@@ -31,7 +31,7 @@ RATIO_TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100)
 
 
 def draw(result, directory):
-    """All charts of a scenario: their file names, each with what it shows."""
+    """Draws all charts of a scenario. Returns their file names, each with its title."""
     drawn = {}
     for chart in result["plan"]["chart"]:
         name = "-".join(filter(None, [result["scenario"], chart["kind"], chart.get("metric")])) + ".svg"
@@ -51,7 +51,7 @@ def title(result, chart, what=None):
 
 
 def panels(result, chart):
-    """The cells of each panel under its name; one panel without a name when the chart asks for none."""
+    """The cells of each panel by its name; one panel without a name if the chart does not ask for several."""
     grouped = {}
     for dimensions, cells in chosen(result, chart):
         grouped.setdefault(dimensions.get(chart.get("panel")), []).extend(cells)
@@ -65,7 +65,7 @@ def chosen(result, chart):
 
 
 def best_first(cells, metric):
-    """Contenders by their medians, the geometric mean of them where there are several."""
+    """Contenders ordered by their medians, or by the geometric mean of several."""
     logs = {}
     for cell in cells:
         if cell.median(metric):
@@ -75,7 +75,7 @@ def best_first(cells, metric):
 
 
 def ratios(result, chart):
-    """A row for each contender: the median over the reference's, and a line from least to most."""
+    """A row for each contender: its median over the reference's, and a line from least to most."""
     metric, reference = chart["metric"], result["plan"]["reference"]
     shown = panels(result, chart)
     others = {name: [cell for cell in cells if cell.contender != reference] for name, cells in shown.items()}
@@ -99,7 +99,7 @@ def ratios(result, chart):
 
 
 def draw_ratio(axes, names, cell, metric, base):
-    """One contender's row; the ends of its line."""
+    """One contender's row. Returns the ends of its line."""
     if not cell.values(metric):
         return []
     row = names.index(cell.contender)
@@ -111,7 +111,7 @@ def draw_ratio(axes, names, cell, metric, base):
 
 
 def lines(result, chart):
-    """The metric by a dimension: a line for each contender, with a bar from least to most."""
+    """The metric over a dimension: a line for each contender, with a bar from least to most."""
     metric, x = chart["metric"], chart["x"]
     series = {}
     for dimensions, cells in chosen(result, chart):
@@ -127,7 +127,7 @@ def lines(result, chart):
         where, medians, spreads = zip(*found, strict=True)
         axes.plot(where, medians, **stroke(contender, index))
         axes.vlines(where, *zip(*spreads, strict=True), color=ink(contender), linewidth=1, zorder=2)
-        # One that ended early is named with where.
+        # The name of a line that ends early says where.
         name = contender if where[-1] == places[-1] else f"{contender} (to {where[-1]:,})"
         ends[name] = (where[-1], medians[-1])
         heights += medians
@@ -140,7 +140,7 @@ def lines(result, chart):
 
 
 def percentiles(result, chart):
-    """How the latency is distributed: a panel for each point, a line for each contender."""
+    """The distribution of latency: a panel for each point, a line for each contender."""
     shown = panels(result, chart)
     figure, all_axes = grid(len(shown), 3.6, 2.9, 3)
     headline(figure, title(result, chart))
@@ -181,7 +181,7 @@ def bars(result, chart):
 
 
 def series(result, chart):
-    """The metric over the time of the load, in the first round of each contender."""
+    """The metric over the time of the load, in each contender's first round."""
     metric, limit = chart["metric"], chart.get("limit")
     shown = panels(result, chart)
     figure, all_axes = grid(len(shown), 3.6, 2.9, 3)

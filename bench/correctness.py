@@ -1,7 +1,6 @@
-"""The kind "correctness": cases of the conformance suite, judged as one may judge any server of one static file.
+"""The kind "correctness": cases of the conformance suite that apply to any server of one static file.
 
-Which cases, and how they are judged, is in scenarios/correctness.toml.
-"""
+scenarios/correctness.toml lists the cases, and how they are judged."""
 
 import functools
 import io
@@ -21,14 +20,14 @@ from runner.parts import to_bytes
 
 CONTENT = option_sets()["text"]
 PATIENCE = 2.0
-# Long enough for an answer that should not come.
+# Long enough to notice a response that should not come.
 SILENCE = 0.5
 AT_ONCE = 16
 TARGET = re.compile(rb"^([A-Z]+ (?:https?://[^/ ]+)?)/(\?\S*)? HTTP/", re.IGNORECASE | re.MULTILINE)
 
 
 class Unmet(Exception):
-    """What was answered is not what the case asks for."""
+    """The response is not what the case asks for."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Case:
 
 
 class Incoming(io.RawIOBase):
-    """What a socket receives. Unlike a socket's own file it can still be read after a time-out."""
+    """The bytes received by a socket. Unlike a socket's own file, it can be read again after a timeout."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -54,7 +53,7 @@ class Incoming(io.RawIOBase):
 
 
 class Reader(io.BufferedReader):
-    """One connection's answers, one after another: HTTPResponse closes its file after each, and this stays open."""
+    """One connection's responses. HTTPResponse closes its file after each; this one stays open."""
 
     def __init__(self, connection):
         super().__init__(Incoming(connection))
@@ -67,7 +66,7 @@ class Reader(io.BufferedReader):
         pass
 
     def answer(self, method, patience=PATIENCE):
-        """Status, fields and body; None when none comes or the connection is closed."""
+        """Status, fields and body; None if none arrives or the connection is closed."""
         self.connection.settimeout(patience)
         try:
             response = HTTPResponse(self, method=method)
@@ -78,7 +77,7 @@ class Reader(io.BufferedReader):
         return response.status, {name.lower(): value for name, value in response.getheaders()}, body
 
     def more(self, patience):
-        """Bytes that come before that time is up: none at the end of the connection, None when nothing comes."""
+        """Bytes that arrive within this time: empty at the end of the connection, None if nothing arrives."""
         self.connection.settimeout(patience)
         try:
             return self.read1(1)
@@ -109,7 +108,7 @@ def measure(peer, point, run):
 
 @functools.cache
 def suite():
-    """Cases of the suite and vectors of the guard, by name."""
+    """The suite's cases and the guard's vectors, by name."""
     refused = [vector for vector in vectors("guard")["case"] if "status" in vector]
     heads = [Case(v["name"], to_bytes(v["head"]), ({"status": v["status"]},), None, True) for v in refused]
     cases = [Case(case.name, case.send, case.want, case.piece, case.closed) for case in http_cases()]
@@ -117,7 +116,7 @@ def suite():
 
 
 def own_tag(port):
-    """The server's own tag for the content, without what makes it weak; None when it has none."""
+    """The server's own tag for the content, without the mark of a weak one, or None."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
         connection.sendall(REQUEST)
         _, fields, _ = Reader(connection).answer("GET")
@@ -125,14 +124,15 @@ def own_tag(port):
 
 
 def adapted(group, case, tag):
-    """Asks for the path that peers serve, and names their tag. A hidden request is left as it is: its length counts."""
+    """The case with the path that competitors serve, and with their tag. A hidden request stays as it is, because its
+    length counts."""
     send = TARGET.sub(rb"\g<1>" + PATH.encode() + rb"\g<2> HTTP/", case.send, group["judge"] == "hidden")
     ours = f'"{CONTENT.digest}"'.encode()
     return Case(case.name, send.replace(ours, tag or ours), case.want, case.piece, case.closed)
 
 
 def why_not(port, group, case):
-    """Why the case does not hold, None when it does."""
+    """Why the case does not hold, or None if it does."""
     try:
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -175,7 +175,7 @@ def judge_connected(reader, case, group):
 
 
 def part(fields):
-    """The part of the content that a 206 says it has."""
+    """The part of the content that a 206 claims to contain."""
     span = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", fields.get("content-range", ""))
     check(span and int(span[3]) == len(CONTENT.content), f"content-range: {fields.get('content-range')}")
     return CONTENT.content[int(span[1]) : int(span[2]) + 1]

@@ -1,4 +1,4 @@
-"""A peer that serves in a container, and what its image weighs. The engine is the one that answers."""
+"""A competitor that serves in a container, and the size of its image, with the engine that is running."""
 
 import contextlib
 import gzip
@@ -12,13 +12,13 @@ from cgroup import MEGABYTE, group_of
 from peers import fill_in, in_root
 from servers import Server, content_in_directory, values, wait_until_served
 
-# What `docker push` packs layers with.
+# The level with which `docker push` compresses layers.
 GZIP_LEVEL = 6
 
 
 @contextlib.contextmanager
 def container(peer, content, terms):
-    """The peer's image, on the host's network: a bridge would be measured as well."""
+    """Runs the peer's image on the host's network, since a bridge would be measured as well."""
     name = f"kcup-bench-{uuid.uuid4().hex[:12]}"
     limits = ["--cpus", str(terms.cpus), "--memory", f"{terms.memory_mb}mb"]
     with content_in_directory(content) as file:
@@ -51,14 +51,14 @@ def docker(*args):
 
 
 def build_image(peer):
-    """Build the peer's image, which the engine does only when something changed."""
+    """Builds the peer's image, unless nothing has changed."""
     done = subprocess.run(in_root(peer.build).split(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{peer.build}: {done.stderr.strip()}")
 
 
 def copy_from_image(image, path, target):
-    """A file of the image, so that the very program that it runs can be looked at."""
+    """Copies a file from the image, to inspect the very program that it runs."""
     name = docker("create", image)
     try:
         docker("cp", f"{name}:{path}", str(target))
@@ -67,7 +67,7 @@ def copy_from_image(image, path, target):
 
 
 def image_sizes(image):
-    """Millions of bytes: unpacked as the engine counts it, and packed as a registry sends it."""
+    """Millions of bytes: unpacked as the engine counts, and compressed as a registry sends it."""
     saved = subprocess.run(["docker", "save", f"{image}:latest"], stdout=subprocess.PIPE, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(saved)) as archive:
         (manifest,) = json.load(archive.extractfile("manifest.json"))

@@ -1,7 +1,6 @@
-"""Where the time goes: one of kcup's two recorded by perf under wrk, drawn by inferno as a flame graph.
+"""Where the time goes: one of kcup's programs recorded by perf under wrk, and drawn by inferno as a flame graph.
 
-perf serves for both: Go's programs keep frame pointers, and `make profile-rust` builds with them.
-"""
+perf works for both: Go's programs keep frame pointers, and `make profile-rust` builds with them."""
 
 import contextlib
 import subprocess
@@ -17,14 +16,14 @@ from tables import markdown, size_name
 CONNECTIONS = 64
 SIZE = 10240
 HERTZ = 999
-# How many functions the page has.
+# How many functions the page lists.
 SHOWN = 15
 KERNEL = "_[k]"
 NANOSECONDS = 1e9
 
 
 def record(twin, seconds, directory):
-    """Record bin/profile/kcup-TWIN; write a flame graph and a page of what costs most."""
+    """Records bin/profile/kcup-TWIN; writes a flame graph and a page of the most expensive functions."""
     install([tool(name) for name in ("wrk", "perf", "inferno")])
     profiled = replace(peer(f"kcup-{twin}"), program=str(ROOT / "bin" / "profile" / f"kcup-{twin}"))
     terms, load_cpus = placed({"placement": "apart"})
@@ -44,7 +43,7 @@ def record(twin, seconds, directory):
 
 @contextlib.contextmanager
 def recording(pid, seconds, data):
-    """perf beside what is done meanwhile; it ends by itself, and at the latest with it."""
+    """Runs perf during the block; it ends by itself, and at the latest with the block."""
     options = ["--freq", str(HERTZ), "--call-graph", "fp", "--event", "cpu-clock", "--output", str(data)]
     command = ["perf", "record", "--quiet", *options, "--pid", str(pid), "--", "sleep", str(seconds)]
     running = subprocess.Popen(command, start_new_session=True)
@@ -73,7 +72,7 @@ def page(what, graph, stacks):
 
 
 def shares(stacks):
-    """CPU time in all, in the kernel, and of each function of the program itself: the clock counts nanoseconds."""
+    """CPU time in total, in the kernel, and of each function of the program itself; the clock counts nanoseconds."""
     total, kernel, own = 0, 0, Counter()
     for line in stacks.splitlines():
         frames, _, count = line.rpartition(" ")

@@ -1,4 +1,4 @@
-"""What a request costs in our own code. callgrind counts instructions, so a busy machine changes nothing."""
+"""The cost of a request in kcup's own code. callgrind counts instructions, so a busy machine has no influence."""
 
 import re
 import subprocess
@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 EXAMPLES = Path(sys.argv[1])
-# What is counted, how many instructions are allowed for each, and which program goes through so many of them.
+# What is counted, how many instructions are allowed for each, and the program that processes a given number of them.
 BUDGETS = [("byte of a browser's head", 10, "guard_cost"), ("answer to wrk's request", 3000, "answer_cost")]
 
 
 def run(program, times):
-    """The instructions of a whole run, and what it says that it went through."""
+    """The instructions of a whole run, and the number of items that the program reports."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, str(times)]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(re.search(r"Collected : (\d+)", ended.stderr)[1]), int(ended.stdout)

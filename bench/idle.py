@@ -1,7 +1,6 @@
 """The kind "idle": memory of keep-alive connections, one request each, in a memory control group.
 
-A point's `rungs` are the numbers of open connections at which the memory is read. At the end each must answer again.
-"""
+A point's `rungs` are the numbers of open connections at which memory is read. At the end each must respond again."""
 
 import contextlib
 import socket
@@ -12,13 +11,13 @@ from servers import REQUEST, Terms, process, text_of_size
 
 CONTENT = text_of_size(66)
 WORKERS = 2
-# Ports of one source address that are surely free for us.
+# Ports of one source address that are certainly free.
 PER_ADDRESS = 10000
-# What a server needs to give back what a request took.
+# For a server to free what a request took.
 SETTLE_SECONDS = 1
 ANSWER_SECONDS = 10
 ALL_AGAIN_SECONDS = 30
-# For all rungs together; who needs longer is not idle.
+# For all rungs together; a server that needs longer is not idle.
 OPEN_SECONDS = 120
 SHOW_EVERY = 256
 
@@ -48,7 +47,7 @@ def measure(peer, point, run):
 
 
 def open_up_to(count, connections, server, run, until):
-    """Open connections, each answered once. Why it ended early, if it did."""
+    """Opens connections with one request each. Returns why it ended early, if it did."""
     while len(connections) < count:
         if time.monotonic() > until:
             return f"took longer than {OPEN_SECONDS} s"
@@ -65,7 +64,7 @@ def open_up_to(count, connections, server, run, until):
 def connect(port, index):
     connection = socket.socket()
     connection.settimeout(ANSWER_SECONDS)
-    # One source address has fewer ports than there may be connections.
+    # There may be more connections than one source address has ports.
     connection.setsockopt(socket.IPPROTO_IP, getattr(socket, "IP_BIND_ADDRESS_NO_PORT", 24), 1)
     connection.bind((f"127.0.0.{2 + index // PER_ADDRESS}", 0))
     connection.connect(("127.0.0.1", port))
@@ -73,7 +72,7 @@ def connect(port, index):
 
 
 def answering_again(connections):
-    """How many of them do, within a time for all: a server that is out of memory may answer none, and close none."""
+    """How many respond again, within a time for all, since a server without memory may neither respond nor close."""
     until, count = time.monotonic() + ALL_AGAIN_SECONDS, 0
     for connection in connections:
         left = until - time.monotonic()
@@ -87,7 +86,7 @@ def answering_again(connections):
 
 
 def exchange(connection):
-    """One request, and its answer to the last byte of the content."""
+    """One request, and its response to the last byte of the content."""
     connection.sendall(REQUEST)
     received = b""
     while not received.endswith(CONTENT):

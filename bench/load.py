@@ -1,9 +1,8 @@
-"""The kind "load": a server under wrk or k6, maybe confined, maybe in a container, maybe beside slow clients.
+"""The kind "load": a server under wrk or k6, possibly with limits, in a container, or beside slow clients.
 
 Dimensions of a point: `size` or `text` of the content; `connections` (and `threads`) of wrk, or `vus` of k6; limits
-`cpus` and `memory_mb`; `container`; `slow` and `slow_clients`; and `placement`: a half of the CPUs for the server and a
-half for the load ("apart"), or all for both, each thread of the server kept on one ("pinned") or not ("free").
-"""
+`cpus` and `memory_mb`; `container`; `slow` and `slow_clients`; and `placement`: half of the CPUs for the server and
+half for the load ("apart"), or all for both, with each thread of the server on one CPU ("pinned") or not ("free")."""
 
 import contextlib
 import os
@@ -20,7 +19,7 @@ MEGABYTE = 1e6
 
 def measure(peer, point, run):
     terms, load_cpus = placed(point)
-    # Who has no image gets the limits of a container without being one.
+    # A server without an image runs as a process with a container's limits.
     host = container if point.get("container") and peer.image else process
     memory = []
     with host(peer, content(point), terms) as server:
@@ -29,7 +28,7 @@ def measure(peer, point, run):
 
         def tick(elapsed):
             run.show(f"{elapsed:.0f} s")
-            # The group of a container is gone when it was ended.
+            # A container's group is gone once it has been ended.
             with contextlib.suppress(OSError):
                 if (used := server.group.memory()) is not None:
                     memory.append((round(elapsed, 1), used / MEGABYTE))
@@ -61,7 +60,7 @@ def run_load(peer, point, run, server, cpus, tick):
     file = server.directory / "content.txt"
     load = k6(server.port, file, point["vus"], seconds, summary, cpus, tick)
     if peer.name not in TWINS:
-        # Made for all, since it costs k6 time; too large to keep for all.
+        # Written for all, since that costs k6 time; too large to keep for all.
         Path(f"{summary}.html").unlink(missing_ok=True)
     return load
 

@@ -1,4 +1,4 @@
-"""The programs that load a server on 127.0.0.1: wrk, k6, and slowhttptest beside them."""
+"""The load generators: wrk, k6, and slowhttptest beside them, all against 127.0.0.1."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ SLOW_KINDS = {
     "slow bodies": ["-B", "-i", "5", "-s", "8192"],
     "slow readers": ["-X", "-w", "10", "-y", "20", "-n", "5", "-z", "5", "-k", "3"],
 }
-# To be compared with: the same clients beside wrk, but none of them the server's. What they are sent.
+# For comparison, the same clients beside wrk, but connected to another port. What that port sends to them.
 ELSEWHERE = " elsewhere"
 SENT_ELSEWHERE = {"slow heads": b"", "slow readers": bytes(65536)}
 SLOW_START_SECONDS = 1
@@ -34,7 +34,7 @@ K6_TREND = "avg,min,med,p(75),p(90),p(95),p(99),max"
 
 
 class LoadError(Exception):
-    """A load that did not run as it should: nothing was measured."""
+    """A load that did not run as intended: nothing was measured."""
 
 
 def url(port):
@@ -42,7 +42,8 @@ def url(port):
 
 
 def watched(command, cpus, tick, environment=None):
-    """Run a load to its end, calling `tick` about twice a second. Its output, and the CPUs that it kept busy."""
+    """Runs a load to its end, calling `tick` about twice a second. Returns its output and the CPUs that it kept
+    busy."""
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -69,7 +70,7 @@ def on_cpus(cpus):
 
 
 def cpu_of_children():
-    """User and system time of all that were waited for."""
+    """User and system time of all children that have been waited for."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -81,7 +82,7 @@ def wrk(port, threads, connections, seconds, cpus=None, tick=lambda elapsed: Non
 
 
 def parse_wrk(output):
-    """What wrk.lua wrote. Latencies in milliseconds."""
+    """The output of wrk.lua. Latencies are in milliseconds."""
     found = re.search(r"^\{.*\}$", output, re.MULTILINE)
     if not found:
         raise LoadError(f"wrk failed: {output.strip()}")
@@ -98,7 +99,8 @@ def parse_wrk(output):
 
 
 def k6(port, file, vus, seconds, summary, cpus=None, tick=lambda elapsed: None):
-    """So many virtual users that ask again at once. What k6 says goes to `summary` with .txt, .json and .html added."""
+    """Virtual users that repeat their request at once. k6's output goes to `summary` with .txt, .json and .html
+    added."""
     command = ["k6", "run", "--no-usage-report", "--quiet", "--no-color", "--summary-trend-stats", K6_TREND]
     command += ["--vus", str(vus), "--duration", f"{seconds}s", "--summary-export", f"{summary}.json"]
     environment = {
@@ -106,7 +108,7 @@ def k6(port, file, vus, seconds, summary, cpus=None, tick=lambda elapsed: None):
         "CONTENT": str(file),
         "K6_WEB_DASHBOARD": "true",
         "K6_WEB_DASHBOARD_PORT": "-1",
-        # With a longer one a short run has no page.
+        # With a longer period, a short run has no page.
         "K6_WEB_DASHBOARD_PERIOD": "500ms",
         "K6_WEB_DASHBOARD_EXPORT": f"{summary}.html",
     }
@@ -140,7 +142,7 @@ def parse_k6(summary):
 
 @contextlib.contextmanager
 def slow_clients(kind, count, port, cpus=None):
-    """Clients that send or read slowly, there when this is entered. Yields how many are open then."""
+    """Clients that send or read slowly, connected when the block begins. Yields how many are open then."""
     if kind == "none":
         yield 0
         return
@@ -162,7 +164,7 @@ def running_slow_clients(kind, count, port, cpus):
 
 @contextlib.contextmanager
 def elsewhere_sending(data):
-    """A port where every connection is accepted, sent what there is room for, and kept."""
+    """A port where every connection is accepted, sent as much as fits, and kept open."""
     accepted = []
 
     def accept():
@@ -186,7 +188,7 @@ def elsewhere_sending(data):
 
 
 def settled(count, port):
-    """How many connections are open when all are, or when no more have come for a while."""
+    """The number of open connections once all are open, or no more have been opened for a while."""
     most, since = 0, time.monotonic()
     while most < count and time.monotonic() - since < SLOW_START_SECONDS:
         time.sleep(SLOW_LOOK_SECONDS)

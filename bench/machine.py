@@ -1,4 +1,4 @@
-"""The machine that measures: what it is, and every reason to distrust what it measures now."""
+"""The machine that measures, and every reason to distrust its measurements now."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ from pathlib import Path
 SAMPLE_SECONDS = 1.0
 BUSY_LIMIT = 0.05
 STOLEN_LIMIT = 0.005
-# A load that keeps its CPUs this busy sets the pace itself.
+# A load generator that keeps its CPUs this busy is the bottleneck.
 LOAD_LIMIT = 0.9
 ALWAYS = [
-    "Client and server are one machine, and speak over loopback: no network, no interrupts of a network card.",
-    "This is one machine: another kernel or CPU has other ratios.",
+    "Client and server share one machine and the loopback interface: there is no network, and no network card.",
+    "This is one machine: the ratios differ with another kernel or CPU.",
 ]
 
 
@@ -32,13 +32,13 @@ def facts():
 
 
 def slug(machine):
-    """A name for a directory: the processor's model and how many there are, never a host's name."""
+    """A directory name: the processor's model and number, never a host's name."""
     words = re.sub(r"\((r|tm)\)|\bcpu\b|@.*|processor", " ", machine["cpu"].lower())
     return f"{re.sub(r'[^a-z0-9]+', '-', words).strip('-')}-{machine['cpus']}cpu"
 
 
 def cpu_times():
-    """Seconds since boot that all CPUs together were idle, were stolen by the host, and in all."""
+    """Seconds since boot that all CPUs together were idle, were stolen by the host, and in total."""
     fields = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
     ticks = os.sysconf("SC_CLK_TCK")
     return {"idle": (fields[3] + fields[4]) / ticks, "stolen": fields[7] / ticks, "all": sum(fields) / ticks}
@@ -52,26 +52,26 @@ def shares_since(before):
 
 
 def busy():
-    """The share of the CPUs that others use now."""
+    """The share of the CPUs that other programs use now."""
     before = cpu_times()
     time.sleep(SAMPLE_SECONDS)
     return shares_since(before)["busy"]
 
 
 def doubts():
-    """Reasons that are seen before anything is started."""
+    """Reasons that are known before anything is started."""
     found = []
     if "dockerd" in programs():
         found.append("A Docker engine is running.")
     if connections_are_tracked():
-        found.append("Connection tracking is on (iptables rules): every request over loopback pays for it.")
+        found.append("Connection tracking is on (iptables rules), which every request over loopback pays for.")
     if len(os.sched_getaffinity(0)) < 2:
-        found.append("There is one CPU only: the load takes what the server needs.")
+        found.append("There is only one CPU, which the server shares with the load.")
     return found
 
 
 def doubts_of(result, records):
-    """Reasons that a scenario gives itself."""
+    """Reasons that follow from a scenario's results."""
     found = []
     if result["busy_before"] > BUSY_LIMIT:
         found.append("The machine is shared: others used its CPUs before the start.")
@@ -90,7 +90,7 @@ def doubts_of(result, records):
 
 
 def programs():
-    """Names of all that runs."""
+    """The names of all running programs."""
     found = set()
     for comm in Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(OSError):
@@ -99,7 +99,7 @@ def programs():
 
 
 def connections_are_tracked():
-    """Whether a connection over loopback leaves an entry."""
+    """Whether a connection over loopback is tracked."""
     count = Path("/proc/sys/net/netfilter/nf_conntrack_count")
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
         return count.exists() and int(count.read_text()) > 0

@@ -1,4 +1,4 @@
-"""The servers and tools that peers.toml declares: which are there, their versions, how to install the others."""
+"""The servers and tools declared in peers.toml: which are installed, their versions, how to install the others."""
 
 import functools
 import hashlib
@@ -19,7 +19,7 @@ BINARIES = [str(ROOT / "bin" / twin) for twin in TWINS]
 
 @dataclass(frozen=True)
 class Tool:
-    """Something that is run. Its keys are explained in peers.toml."""
+    """A program. Its keys are explained in peers.toml."""
 
     name: str
     program: str
@@ -27,15 +27,15 @@ class Tool:
     install: str
 
     def path(self):
-        """Where it is, None when it is absent."""
+        """Where it is, or None if it is absent."""
         return shutil.which(in_root(self.program))
 
     def is_packaged(self):
-        """Whether Debian has it."""
+        """Whether Debian packages it."""
         return self.install.startswith("apt-get")
 
     def first_line(self):
-        """Of what it says of its version; some say it on standard error, some with a status of 1."""
+        """The first line of its version; some print it on standard error, some exit with status 1."""
         done = subprocess.run(
             [in_root(word) for word in self.version],
             stdout=subprocess.PIPE,
@@ -67,7 +67,7 @@ def in_root(text):
 
 
 def fill_in(text, values):
-    """Not str.format: the braces of nginx's language are its own."""
+    """Like str.format, which cannot be used because nginx's configuration has braces of its own."""
     for key, value in values.items():
         text = text.replace(f"{{{key}}}", str(value))
     return text
@@ -93,14 +93,14 @@ def everything():
 
 
 def choose(names):
-    """The peers of these names that are there, and how to install the others."""
+    """The peers of these names that are installed, and how to install the others."""
     peers = [peer(name) for name in names]
     absent = {peer.name: peer.install.replace("{root}", ".") for peer in peers if not peer.path()}
     return [peer for peer in peers if peer.name not in absent], absent
 
 
 def look_where_others_install():
-    """`go install` and `cargo install` put programs where not every PATH leads."""
+    """Adds the directories to PATH in which `go install` and `cargo install` put programs."""
     asked = subprocess.run(["go", "env", "GOBIN", "GOPATH"], capture_output=True, text=True, check=False)
     gobin, _, gopath = asked.stdout.strip("\n").partition("\n")
     cargo = os.environ.get("CARGO_HOME") or Path.home() / ".cargo"
@@ -109,13 +109,13 @@ def look_where_others_install():
 
 
 def install(tools):
-    """Install what is absent, each with the command that is declared for it."""
+    """Installs what is absent, with the declared commands."""
     for command in dict.fromkeys(in_root(one.install) for one in tools if not one.path()):
         print(f"installing: {command}", flush=True)
         words = shlex.split(command)
         if words[0] == "apt-get":
             subprocess.run(["apt-get", "update", "-qq"], check=True)
-            # Without their services being started.
+            # Do not start their services.
             os.environ.update(DEBIAN_FRONTEND="noninteractive", RUNLEVEL="1")
         subprocess.run(words, check=True)
 

@@ -1,4 +1,5 @@
-"""Scenarios as their files in scenarios/ declare them: what is measured, on whom, how often, how long that takes."""
+"""Scenarios as declared by their files in scenarios/: what is measured, on which servers, how often, how long it
+takes."""
 
 import itertools
 import tomllib
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 from peers import HOME, choose
 
 SCENARIOS = HOME / "scenarios"
-# What the conformance of programs and images, and the pages take in a full and in a quick run, without builds.
+# For conformance checks of programs and images, and for the pages, in a full and in a quick run, without builds.
 BESIDES_SECONDS, BESIDES_QUICK_SECONDS = 90, 30
 
 
@@ -16,12 +17,12 @@ class Scenario:
     """The keys of a scenario's file.
 
     points      what is measured: tables of dimensions, each a value or a list of values; every combination is a point
-    contenders  who takes turns at each point, `rounds` times
-    seconds     of load in one measurement; `overhead` is what it takes besides
+    contenders  the servers that take turns at each point, `rounds` times
+    seconds     of load in one measurement; `overhead` is the additional time
     metrics     columns of the summary; the first is also shown as a ratio to the contender `reference`
-    judged      metrics by which one can lose: the first of `metrics` unless told
-    engine      whether it takes a Docker engine
-    groups      what kind "correctness" sends
+    judged      metrics by which a server can lose; by default the first of `metrics`
+    engine      whether it needs a Docker engine
+    groups      what the kind "correctness" sends
     """
 
     name: str
@@ -44,17 +45,17 @@ class Scenario:
     groups: list[dict] = field(default_factory=list)
 
     def combinations(self):
-        """Every point, as a table of dimensions with one value each."""
+        """Every point, as a table with one value for each dimension."""
         for table in self.points:
             options = [value if isinstance(value, list) else [value] for value in table.values()]
             yield from (dict(zip(table, chosen, strict=True)) for chosen in itertools.product(*options))
 
     def seconds_at(self, point):
-        """Of load: a point may have its own."""
+        """Seconds of load: a point may set its own."""
         return point.get("seconds", self.seconds)
 
     def estimate(self):
-        """Seconds with the contenders that are there."""
+        """Seconds with the contenders that are installed."""
         present, _ = choose(self.contenders)
         return self.rounds * sum(
             self.seconds_at(point) + self.overhead
@@ -71,11 +72,11 @@ def scenario(name, quick=False):
 
 
 def scenarios(quick=False):
-    """All, in the order in which they are run: what an engine or tracked connections would falsify comes first."""
+    """All scenarios in order: first those that an engine or connection tracking would distort."""
     found = [scenario(path.stem, quick) for path in SCENARIOS.glob("*.toml")]
     return sorted(found, key=lambda one: one.order)
 
 
 def total(quick):
-    """Seconds that a run of all takes."""
+    """Seconds for a run of all scenarios."""
     return sum(one.estimate() for one in scenarios(quick)) + (BESIDES_QUICK_SECONDS if quick else BESIDES_SECONDS)

@@ -1,4 +1,4 @@
-"""README's section of results, made of the last full run that is committed."""
+"""README's section of measurements, generated from the last full run that is committed."""
 
 import report
 from machine import ALWAYS
@@ -18,12 +18,12 @@ NAMES = [*TWINS, "nginx", "lighttpd", "caddy"]
 
 
 def full_runs():
-    """Directories of finished full runs, the oldest first. Those that are not finished, or quick, are elsewhere."""
+    """Directories of finished full runs, oldest first. Unfinished and quick runs are elsewhere."""
     return sorted(path.parent for path in RESULTS.glob("*/run.json") if path.parent.name[:1].isdigit())
 
 
 def split(text, marks=MARKS):
-    """What stands before the section, the section, and what stands behind it."""
+    """The text before the section, the section, and the text after it."""
     before, begin, rest = text.partition(marks[0])
     section, end, after = rest.partition(marks[1])
     if not (begin and end):
@@ -32,7 +32,7 @@ def split(text, marks=MARKS):
 
 
 def update():
-    """The section anew, and the pages of the run that it is made of."""
+    """Regenerates the section, and the pages of the run that it comes from."""
     runs = full_runs()
     if not runs:
         raise SystemExit("no full run is there: make bench-all makes one")
@@ -48,7 +48,7 @@ def section(directory):
     lost = sum(1 for result in results.values() for _ in losses(result))
     return pages(
         f"\nThe run of {about['began'][:10]} on {machine['cpus']} CPUs, {machine['cpu']}, {machine['kernel']}: "
-        f"[all of it]({place}/summary.md), beside what others published; "
+        f"[all results]({place}/summary.md), next to figures published by others; "
         f"[where kcup loses]({place}/summary.md#where-kcup-loses), {lost} places; "
         f"[every reason to distrust it]({place}/README.md). {ALWAYS[1]}",
         markdown(["", *NAMES], rows(results)),
@@ -57,20 +57,21 @@ def section(directory):
 
 
 def rows(results):
-    """A line for each question that a newcomer has."""
+    """A row for each question that a newcomer has."""
     for dimensions, cells in points(results["floor"]):
         floor = cell_of(cells, "floor")
         told = {cell.contender: ratio_of(cell, floor, "cpu_us") for cell in cells}
-        yield row(f"CPU time per request of {size_name(dimensions['size'])}, ratio to the floor", told)
+        size = size_name(dimensions["size"])
+        yield row(f"CPU time per request of {size}, ratio to a server that parses nothing", told)
     *_, (dimensions, cells) = points(results["idle"])
     yield medians(f"memory of {point_name(dimensions)}, idle, MB", cells, "memory")
     ((_, cells),) = points(results["correctness"])
     cases = number(cells[0].median("cases"), "cases")
-    yield medians(f"held of {cases} cases that hold for any server of one file", cells, "held")
+    yield medians(f"passed, of {cases} cases that apply to any server of one file", cells, "held")
     ((_, cells),) = points(results["startup"])
-    yield medians("from exec to the first byte, ms", cells, "first_byte_ms")
+    yield medians("from start to the first byte, ms", cells, "first_byte_ms")
     yield medians("memory at rest, MB", cells, "resident_mb")
-    yield medians("image as it is pulled, MB", cells, "pull_mb")
+    yield medians("image download, MB", cells, "pull_mb")
 
 
 def medians(question, cells, metric):

@@ -1,4 +1,4 @@
-"""README's section of what `make soak` saw, and the chart of its hour; both from conformance/results."""
+"""README's section on `make soak`, and the chart of its hour, both generated from conformance/results."""
 
 import json
 import statistics
@@ -15,15 +15,15 @@ RESULTS = ROOT / "conformance" / "results"
 MARKS = ("<!-- soak: begin -->", "<!-- soak: end -->")
 CHART = "hour.svg"
 LEGEND = (
-    "Band: all that was seen within a minute. Line: once a minute without load and faults, the same content"
+    "Band: everything seen within a minute. Line: once a minute with the same content, and without load and faults"
     " (latency, rate: median)"
 )
 KIB, MIB = 1 << 10, 1 << 20
 TWINS = ("rust", "go")
-# What a panel shows: of the samples, in which unit, and whether its line is of the quiet moments.
+# For each panel: the sampled value, its unit, and whether its line shows only quiet moments.
 PANELS = {
     "resident memory, MiB": ("resident", MIB, True),
-    "memory of its control group without pages of files, MiB": ("group", MIB, True),
+    "memory of its control group, without file pages, MiB": ("group", MIB, True),
     "open descriptors": ("descriptors", 1, True),
     "threads": ("threads", 1, True),
     "latency, 99 % of a second client's requests, ms": ("p99", 1, False),
@@ -54,14 +54,15 @@ def read(name):
 
 def section(soak, hour):
     return "\n" + pages(
-        f"An hour, {place_and_time(hour)}. In brackets what chance leaves possible, 95 %:",
+        f"An hour, {place_and_time(hour)}. In brackets the 95 % confidence interval:",
         markdown(["", *(f"kcup-{name}" for name in TWINS)], list(hour_rows(hour))),
         f"![memory, descriptors, threads, latency and responses over an hour](conformance/results/{CHART})",
-        f"Both ran at once, and the machine had other work (a load average of {median_load(hour):.0f}): the latency"
-        " is that of a busy machine. Memory, descriptors and threads do not depend on that.",
+        "Both programs ran at the same time, and the machine had other work (a load average of "
+        f"{median_load(hour):.0f}), so the latency is that of a busy machine. Memory, descriptors and threads do not "
+        "depend on that.",
         hour.get("remark", ""),
-        f"Single faults, {place_and_time(soak)}, 4 s for most; *failed* are requests without the right response:",
-        markdown(["fault", "", "what happened", "answered", "failed"], fault_rows(soak)).replace("---:", "---"),
+        f"Single faults, {place_and_time(soak)}, 4 s for most; *failed* counts requests without the right response:",
+        markdown(["fault", "", "what happened", "responses", "failed"], fault_rows(soak)).replace("---:", "---"),
     )
 
 
@@ -77,7 +78,7 @@ def hour_rows(hour):
     yield ["responses", *(f"{outcome['samples']['answered'][-1]:,}" for outcome in outcomes)]
     yield ["connections", *(f"{outcome['accepted']:,}" for outcome in outcomes)]
     yield ["faults", *(f"{outcome['turns']:,}" for outcome in outcomes)]
-    for result, told in {"ok": "reloads", "failed": "reloads that were refused"}.items():
+    for result, told in {"ok": "reloads", "failed": "refused reloads"}.items():
         yield [told, *(f"{outcome['reloads'][result]:,}" for outcome in outcomes)]
     yield ["requests that failed", *(len(outcome["problems"]) for outcome in outcomes)]
 
@@ -112,7 +113,7 @@ def draw(hour, path):
 
 
 def draw_panel(axes, hour, name, unit, quiet):
-    """All that was seen within each minute is a band; a line is the quiet moment of each minute, or the median."""
+    """The band is everything seen within each minute; the line is each minute's quiet moment, or its median."""
     ends, top = {}, 0
     for twin in TWINS:
         samples, colour = hour["outcomes"][twin]["samples"], ink(f"kcup-{twin}")
@@ -133,19 +134,19 @@ def draw_panel(axes, hour, name, unit, quiet):
 
 
 def by_minute(seconds, values, quiet, wants_quiet):
-    """Each minute with its least, its most, and what stands for it."""
+    """Each minute with its least and its most value, and the value for the line."""
     grouped = {}
     for second, value, is_quiet in zip(seconds, values, quiet, strict=True):
         grouped.setdefault(int(second // 60), []).append((value, is_quiet))
     for minute, seen in grouped.items():
         chosen = [value for value, is_quiet in seen if is_quiet or not wants_quiet]
-        if chosen and len(seen) > 1:  # the last may be the first second of a minute
+        if chosen and len(seen) > 1:  # the last may have only its first second
             every = [value for value, _ in seen]
             yield minute, min(every), max(every), statistics.median(chosen)
 
 
 def rates(samples):
-    """Responses per second between a sample and the one before."""
+    """Responses per second between each sample and the one before."""
     seconds, answered = [0, *samples["seconds"]], [0, *samples["answered"]]
     return [
         (answered[index + 1] - answered[index]) / max(seconds[index + 1] - seconds[index], 0.1)

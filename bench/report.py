@@ -1,4 +1,4 @@
-"""The pages of a run, made of its JSON files alone: README.md, summary.md and the charts."""
+"""The pages of a run, generated from its JSON files alone: README.md, summary.md and the charts."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from tables import METRICS, losses, markdown, name_of, number, points, scenario_
 
 
 def read(directory):
-    """What is known of a run, and the results of its scenarios in the order in which they were run."""
+    """The facts about a run, and the results of its scenarios in the order in which they ran."""
     about = json.loads((directory / "run.json").read_text())
     results = [json.loads(path.read_text()) for path in directory.glob("*.json") if path.name != "run.json"]
     results = [result for result in results if "plan" in result]
@@ -18,7 +18,7 @@ def read(directory):
 
 
 def write(directory):
-    """Both pages. What people have to say of the run stands in notes.md."""
+    """Writes both pages. Remarks written by hand are in notes.md."""
     about, results = read(directory)
     notes = directory / "notes.md"
     charts = {result["scenario"]: draw(result, directory) for result in results}
@@ -76,7 +76,7 @@ def words(header, rows):
 
 
 def scenario_doubts(results):
-    """Each doubt once, with the scenarios that have it."""
+    """Each doubt once, with the scenarios it applies to."""
     found = {}
     for result in results:
         for doubt in result["doubts"]:
@@ -139,7 +139,7 @@ def loss_row(scenario, loss):
 
 
 def correctness_details(result):
-    """Group by group, and the names of what did not hold."""
+    """Results by group, and the names of the cases that do not hold."""
     cells = [cell for _, cells in points(result) for cell in cells]
     groups = [key for key in cells[0].records[0] if key.startswith("held: ")]
     header = ["", *(group.removeprefix("held: ") for group in groups)]

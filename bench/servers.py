@@ -1,4 +1,4 @@
-"""A peer that serves, in a control group of its own, ended by its id. Its like in a container is in engine.py."""
+"""A competitor that serves, in its own control group, ended by its process id. For containers see engine.py."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from cgroup import Group, new_group
 from peers import ROOT, fill_in, in_root
 
 READY_SECONDS = 10
-# Enough for one that drains; the others are cut.
+# Enough for a server that drains; others are killed.
 STOP_SECONDS = 3
 MODIFIED = 784111777
 PATH = "/content.txt"
@@ -52,7 +52,7 @@ def text_of_size(size):
 
 @contextlib.contextmanager
 def content_in_directory(content):
-    """A fresh directory with content.txt; readable for all, since a container's user is nobody in particular."""
+    """A new directory with content.txt, readable for all, since a container has an arbitrary user."""
     with tempfile.TemporaryDirectory(prefix="kcup-bench-") as directory:
         path = Path(directory) / "content.txt"
         path.write_bytes(content)

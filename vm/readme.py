@@ -1,6 +1,6 @@
-"""README's table of attacks, made of results.json.
+"""README's tables of attacks, generated from results.json.
 
-python3 vm/readme.py    writes it anew, as a full run does
+python3 vm/readme.py    regenerates them, as a full run does
 """
 
 import json
@@ -21,7 +21,7 @@ def update():
 
 
 def with_attacks(text):
-    """README's text with the tables of these results in it."""
+    """README's text with the tables of these results."""
     told = json.loads(RESULTS.read_text())
     if len(SECTION.findall(text)) != 1:
         raise SystemExit("README.md: the marks of the attacks are not there, or more than once")
@@ -49,13 +49,13 @@ def section(told):
 
 
 def missed(results):
-    """What fails `make test-vm FULL=1`, where something does."""
+    """The failures of `make test-vm FULL=1`, if any."""
     lines = [
         f"- {result['server']}, {ATTACKS[result['scenario']]} ({name_of(setting_of(result))}): {result['failed'][0]}"
         for result in results
         if result["server"] in TWINS and not result["ok"]
     ]
-    return ["", "Bounds that were missed:", "", *lines] if lines else []
+    return ["", "Missed bounds:", "", *lines] if lines else []
 
 
 def setting_of(result):
@@ -68,7 +68,7 @@ def name_of(setting):
 
 
 def table(title, questions, results, told_by):
-    """A line for each question (what it is called, a setting, an attack or none), a column for each server."""
+    """A row for each question (its name, its setting, its attack or None), a column for each server."""
     yield f"| {title} | {' | '.join(NAMES)} |"
     yield "|---" * (len(NAMES) + 1) + "|"
     for question, *which in questions:
@@ -86,12 +86,12 @@ def asked(results, setting, scenario, server):
 
 
 def cell(found):
-    """How long a fresh request took at most, how much memory was used at most, and how many were ended."""
+    """The slowest fresh request, the peak memory, and how many connections were closed."""
     if not found:
         return ""
     (result,) = found
     if result["oom_kill"]:
-        return f"killed, {result['came']:,} were there" if result["came"] else "killed"
+        return f"killed, with {result['came']:,} connected" if result["came"] else "killed"
     if result["scenario"] == "too-big":
         return "refused, with one line" if result["ok"] else "not refused"
     if result["scenario"] == "rest":
@@ -104,16 +104,16 @@ def cell(found):
 def fresh(result):
     asked = result["fresh"]
     if asked["failed"]:
-        return f"{asked['failed']} of {asked['failed'] + asked['answered']} not answered"
+        return f"{asked['failed']} of {asked['failed'] + asked['answered']} failed"
     return f"{asked['worst_ms'] / 1000:.2f} s"
 
 
 def ended(result):
-    return f"{result['lost']:,} ended" if result["lost"] else ""
+    return f"{result['lost']:,} closed" if result["lost"] else ""
 
 
 def each(result):
-    """What a connection takes of memory, with all that are there."""
+    """Memory for each connection, with all of them open."""
     return f"{(result['held_kib'] - result['rest_kib']) * 1024 / (result['came'] - result['lost']):,.0f} B each"
 
 
@@ -123,7 +123,7 @@ def summary(found):
     good = sum(result["ok"] for result in found)
     slowest = max(result["fresh"]["worst_ms"] for result in found) / 1000
     peak = max(result["peak_kib"] for result in found) * 1024 / 1e6
-    return f"{good} of {len(found)} held, {slowest:.2f} s, {peak:.0f} MB"
+    return f"{good} of {len(found)} passed, {slowest:.2f} s, {peak:.0f} MB"
 
 
 if __name__ == "__main__":

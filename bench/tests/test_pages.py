@@ -82,9 +82,9 @@ def test_the_section_has_a_line_for_each_question(tmp_path, result, about, monke
         one = {**result, "scenario": name, "plan": {**result["plan"], "order": order}, "records": records}
         (tmp_path / f"{name}.json").write_text(json.dumps(one))
     section = readme.section(tmp_path)
-    assert "| CPU time per request of 10 KiB, ratio to the floor | 1.17 | 1.54 | 1.51 |  |  |" in section
-    assert "| held of 86 cases that hold for any server of one file | 86 | 86 | 86 |  |  |" in section
-    assert "| image as it is pulled, MB | 1.20 | 1.20 | 1.20 |  |  |" in section
+    assert "of 10 KiB, ratio to a server that parses nothing | 1.17 | 1.54 | 1.51 |  |  |" in section
+    assert "| passed, of 86 cases that apply to any server of one file | 86 | 86 | 86 |  |  |" in section
+    assert "| image download, MB | 1.20 | 1.20 | 1.20 |  |  |" in section
     assert f"({tmp_path.name}/summary.md#where-kcup-loses), 6 places" in section
 
 

@@ -1,1 +1,1 @@
-"""The runner: what starts kcup, speaks to it, and judges what it says. Tests and cases are beside this package."""
+"""The runner: starts kcup, talks to it, and checks what it sends. Tests and cases are beside this package."""

@@ -1,4 +1,4 @@
-"""Lines of the access log: the cases of cases/access_log.toml, and what a line must look like."""
+"""Lines of the access log: the cases of cases/access_log.toml, and the checks of a line."""
 
 import calendar
 import os
@@ -29,7 +29,7 @@ class LogCase:
 
 
 class Reader(threading.Thread):
-    """Takes what kcup writes, to its end."""
+    """Reads what kcup writes, to its end."""
 
     def __init__(self, stream):
         super().__init__()
@@ -49,12 +49,12 @@ def log_cases():
 
 
 def next_lines(server, count):
-    """So many lines that kcup writes behind the line of K-15."""
+    """The next lines that kcup writes after the line of K-15, as many as given."""
     return [read_line(server.process.stdout, LIMIT) for _ in range(count)]
 
 
 def hold_to(lines, expected, form, peer, began, ended):
-    """Each is the one expected, and its time is when it was answered."""
+    """Each line is the expected one, and its time is that of the response."""
     check(len(lines) == len(expected), f"{len(lines)} lines, not {len(expected)}")
     for line, text in zip(lines, expected, strict=True):
         pattern = re.escape(text.replace("<peer>", peer) + "\n").replace("<time>", STAMP)

@@ -1,4 +1,4 @@
-"""As systemd starts a service: python activate.py FD PID COUNT PROGRAM …; FD becomes 3, PID may be `self`."""
+"""Starts a program as systemd does: python activate.py FD PID COUNT PROGRAM …; FD becomes 3, PID may be `self`."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Faults aimed at a server that runs on: a turn for each, of a few seconds at most, one after the other."""
+"""Faults for a server that keeps running: turns of at most a few seconds, one after another."""
 
 import contextlib
 import os
@@ -19,12 +19,12 @@ from .wire import Connection
 
 WRONG = [{"content": ""}, {"absent": True}, {"directory": True}, {"fifo": True}, {"link": "/etc/passwd"}]
 PAGE = 4096
-STAYS = 1.5  # seconds that a fault lasts which only waits
+STAYS = 1.5  # seconds, for faults that only wait
 
 
 @dataclass(frozen=True)
 class Target:
-    """A running server, as a process that did not start it knows it."""
+    """A running server, as seen by a process that did not start it."""
 
     pid: int
     log_reader: int
@@ -37,7 +37,7 @@ class Target:
         os.kill(self.pid, number)
 
     def put(self, content, way=WAYS[0]):
-        """Let it serve this from now on, whatever there was."""
+        """Makes the server serve this from now on, whatever it served before."""
         if not self.file.is_file() or self.file.is_symlink():
             clear(self.file)
             self.file.touch()
@@ -47,7 +47,8 @@ class Target:
 
 
 class Faults:
-    """`turns` each do harm, hold the server to what it owes such a peer, and return how many responses they saw."""
+    """`turns` do harm, check that the server keeps its promises to such a peer, and return how many responses they
+    saw."""
 
     def __init__(self, target: Target, chance: Random):
         self.target, self.chance = target, chance
@@ -60,8 +61,8 @@ class Faults:
         return [stack.enter_context(Connection(self.target.address, **options)) for _ in range(count)]
 
     def reloads(self):
-        """Content of every size, and in every way what is written at once. A signal of before may be handled within a
-        longer write in place, which may stand still long enough for half of it to be loaded (K-103)."""
+        """Content of every size, replaced in every way that takes one step. A signal of the previous turn may be
+        handled during a longer write in place, which may pause long enough for half of it to be loaded (K-103)."""
         for content in self.chance.sample(self.target.contents, len(self.target.contents)):
             self.target.put(content, self.chance.choice(WAYS[:3]) if len(content) <= PAGE else WAYS[0])
         return len(self.target.contents)
@@ -83,7 +84,7 @@ class Faults:
         return 1
 
     def unread(self):
-        """Peers that ask for much and read nothing of it."""
+        """Peers that request a lot and read none of it."""
         self.target.put(max(self.target.contents, key=len))
         with contextlib.ExitStack() as stack:
             for peer in self.many(stack, 40, receive_buffer=4096):
@@ -109,7 +110,7 @@ class Faults:
         return 0
 
     def trickle(self):
-        """Heads byte by byte; one half is never whole."""
+        """Heads byte by byte, half of which never end."""
         with contextlib.ExitStack() as stack:
             peers = self.many(stack, 40)
             for place in range(len(GET)):
@@ -119,7 +120,7 @@ class Faults:
             return sum(peer.answer().status == 200 for peer in peers[::2])
 
     def crowd(self):
-        """Silent, each second one after a request; all are still there afterwards."""
+        """Silent peers, every second one after a request; all are still connected afterwards."""
         with contextlib.ExitStack() as stack:
             peers = self.many(stack, 300)
             for peer in peers[::2]:
@@ -161,7 +162,7 @@ class Faults:
         return 0
 
     def pause(self):
-        """Of the whole process, as a laptop's lid makes it."""
+        """Of the whole process, as when a laptop's lid is closed."""
         self.target.signal(signal.SIGSTOP)
         try:
             time.sleep(0.3)
@@ -170,7 +171,7 @@ class Faults:
         return 0
 
     def half_ended(self):
-        """Peers that end their side behind the request get their response all the same."""
+        """Peers that end their side after the request get their response all the same."""
         for _ in range(100):
             with Connection(self.target.address) as connection:
                 connection.send(request("HEAD"))

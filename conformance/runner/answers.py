@@ -1,4 +1,4 @@
-"""A reader of HTTP/1.1 answers that forgives nothing: what kcup never sends is an error here."""
+"""A strict reader of HTTP/1.1 responses: anything that kcup never sends is an error."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ HEAD_LIMIT = 65536
 
 
 class WireError(AssertionError):
-    """What came over the wire is not what any answer of kcup looks like."""
+    """The bytes received are not a response as kcup sends it."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Answer:
         return [value for key, value in self.fields if key == name]
 
     def one(self, name):
-        """The field's value, None without it; twice is an error."""
+        """The field's value, or None without the field; a repeated field is an error."""
         values = self.values(name)
         if len(values) > 1:
             raise WireError(f"{name} is there {len(values)} times")
@@ -39,7 +39,7 @@ class Answer:
 
 
 def parse_head(head):
-    """Read a head, empty line included."""
+    """Reads a head, including its empty line."""
     if b"\n" in head.replace(b"\r\n", b"") or b"\r" in head.replace(b"\r\n", b""):
         raise WireError(f"a bare CR or LF in the head: {head!r}")
     first, *lines = head[:-4].split(b"\r\n")

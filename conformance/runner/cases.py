@@ -1,4 +1,4 @@
-"""Cases and option sets, discovered in cases/*.toml. What a key means is in README.md."""
+"""Cases and option sets, discovered in cases/*.toml. README.md explains the keys."""
 
 import hashlib
 import tomllib
@@ -18,7 +18,7 @@ WANT_KEYS = {"status", "fields", "absent", "names", "body", "encoding", "range",
 
 @dataclass(frozen=True)
 class OptionSet:
-    """How one server is started, and what is known of its content."""
+    """How one server is started, and what is known about its content."""
 
     name: str
     args: tuple
@@ -35,7 +35,7 @@ class OptionSet:
         return hashlib.sha256(self.content).hexdigest()[:32]
 
     def fill(self, text):
-        """Put this content's tags into a case's text."""
+        """Replaces placeholders in a case's text with this content's tags."""
         tags = {"etag": f'"{self.digest}"', "br": f'W/"{self.digest}-br"', "gzip": f'W/"{self.digest}-gzip"'}
         for key, value in {**tags, "digest": self.digest}.items():
             text = text.replace(f"<{key}>", value)
@@ -86,7 +86,7 @@ def documents():
 
 
 def of_kind(kind, case_class):
-    """The cases of one kind; their keys are the fields of its class."""
+    """The cases of one kind, whose keys are the fields of its class."""
     known = {field.name for field in fields(case_class)}
     cases = []
     for path, document in documents():
@@ -97,7 +97,7 @@ def of_kind(kind, case_class):
 
 
 def named():
-    """The name and the numbers of every case, whatever its kind."""
+    """The name and the numbers of every case of any kind."""
     for _, document in documents():
         for kind in KINDS - {"set"}:
             yield from ((raw["name"], raw["spec"]) for raw in document.get(kind, ()))

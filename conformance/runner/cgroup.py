@@ -1,4 +1,4 @@
-"""A memory cgroup with a limit, of either version. Where none can be made, tests that need one are skipped."""
+"""A memory cgroup with a limit, of either version. Tests that need one are skipped if none can be made."""
 
 import contextlib
 import os
@@ -18,11 +18,11 @@ class MemoryGroup:
     path: Path
 
     def enter(self):
-        """For preexec_fn."""
+        """For preexec_fn: moves the process into the group."""
         (self.path / "cgroup.procs").write_text(str(os.getpid()))
 
     def limit(self, size):
-        """Bytes from now on."""
+        """Changes the limit to this many bytes."""
         name = "memory.limit_in_bytes" if VERSION_1.is_dir() else "memory.max"
         (self.path / name).write_text(str(size))
 
@@ -31,19 +31,19 @@ class MemoryGroup:
         return int((self.path / name).read_text())
 
     def kills(self):
-        """How often the kernel ended a process of the group for want of memory."""
+        """How many processes of the group the kernel has killed for want of memory."""
         name = "memory.oom_control" if VERSION_1.is_dir() else "memory.events"
         rows = dict(line.split() for line in (self.path / name).read_text().splitlines())
         return int(rows["oom_kill"])
 
 
 def memory_group(size):
-    """A group of which processes may be made members, removed when they have ended."""
+    """A group that processes may join; it is removed once they have ended."""
     return limited_group(lambda group: group.limit(size))
 
 
 def socket_memory_group(size):
-    """One that limits the memory of TCP sockets alone, which only version 1 can."""
+    """A group that limits only the memory of TCP sockets, which exists only in version 1."""
     return limited_group(lambda group: (group.path / "memory.kmem.tcp.limit_in_bytes").write_text(str(size)))
 
 

@@ -1,4 +1,4 @@
-"""Which cases claim which number. For `pytest -p runner.claims --collect-only`: written as JSON to the file CLAIMS."""
+"""The cases that name each number, for `pytest -p runner.claims --collect-only`, as JSON in the file CLAIMS."""
 
 import json
 import os
@@ -16,6 +16,6 @@ def pytest_collection_finish(session):
 
 
 def without_twin(item):
-    """A case is the same for both programs."""
+    """The name of a case without the program, since a case is the same for both."""
     twin = getattr(item, "callspec", None) and item.callspec.params.get("twin")
     return item.nodeid.replace(twin.name, "") if twin else item.nodeid

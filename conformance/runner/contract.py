@@ -18,14 +18,14 @@ class Option:
 
     @property
     def bounds(self):
-        """Least and most of a number, None for anything else."""
+        """Least and most of a number; None for anything else."""
         match = re.match(r"(\d+) to (\d+)", self.accepted)
         return (int(match[1]), int(match[2])) if match else None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A row of K-118's table. `labels` has each label's values in order; none where the table does not say."""
+    """A row of K-118's table. `labels` has each label's values in order, or no values if the table gives none."""
 
     name: str
     type: str
@@ -38,13 +38,13 @@ def numbers():
 
 
 def sentences():
-    """How many sentences each number has. What stands in quotes as code is none."""
+    """The number of sentences under each number. Code in quotes does not count."""
     found = re.findall(r"^- \*\*(K-\d+[a-z]?)\*\* (.*)", SPEC.read_text(), re.MULTILINE)
     return {number: len(re.findall(r"\.(?=\s|$)", re.sub(r"`[^`]*`", "x", text))) or 1 for number, text in found}
 
 
 def options():
-    """The rows of the table, --help and --version left out."""
+    """The rows of the table without --help and --version."""
     return [option(*cells) for cells in rows("| `-", 4) if cells[1]]
 
 
@@ -54,7 +54,7 @@ def metrics():
 
 
 def rows(start, columns, pattern=""):
-    """The cells of the rows of tables that begin so."""
+    """The cells of the tables' rows that begin with this text."""
     for line in SPEC.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if line.startswith(start) and len(cells) == columns and re.match(pattern, cells[0]):

@@ -1,4 +1,4 @@
-"""A long run: load and faults beside each other, a quiet moment each minute, and samples of what must not grow."""
+"""A long run: load and faults at the same time, a quiet moment each minute, and samples of what must not grow."""
 
 import contextlib
 import json
@@ -24,12 +24,12 @@ CONTENTS = [(b"Hello, world %d!\n" % size) * (size // 16) for size in (70, 1400,
 ARGS = ["--file", "content", "--admin", "[::1]:0", "--access-log", "common", "--reload-interval-seconds", "1"]
 LIMIT = 512 * MIB
 INTERVAL, CYCLE = 5.0, 60.0
-# Of one CPU, on the side of who asks; the server takes a part of that again.
+# Shares of one CPU for the clients; the server takes a similar share.
 LOAD_SHARE, FAULT_SHARE = 0.2, 0.1
 
 
 def endure(twin, seconds, directory):
-    """All that was seen of one twin; the samples are also in a file while it goes on."""
+    """Everything seen of one program; the samples are also written to a file during the run."""
     with contextlib.ExitStack() as stack:
         group = own_group(stack)
         files = [("content", CONTENTS[0], None)]
@@ -49,7 +49,7 @@ def endure(twin, seconds, directory):
 
 
 def own_group(stack):
-    """A memory cgroup, None where none can be made."""
+    """A memory cgroup, or None if none can be made."""
     try:
         return stack.enter_context(memory_group(LIMIT))
     except pytest.skip.Exception:
@@ -77,7 +77,7 @@ class Run:
                 self.sample(began, quiet, file)
 
     def calm_down(self):
-        """The same content as at each quiet moment, and only the witness's connections."""
+        """Restores the content of quiet moments, and waits until only the witness is connected."""
         try:
             self.target.put(CONTENTS[1])
             until(lambda: (numbers := scrape(self.server))[HOT] + numbers[PARKED] == CONNECTIONS)
@@ -115,7 +115,7 @@ class Run:
         return len(self.problems) + len(self.witness.failed) + self.witness.reopened
 
     def outcome(self):
-        """How it ended, when nobody asks any more."""
+        """The end of the run, after all clients have stopped."""
         until(lambda: (last := scrape(self.server))[HOT] + last[PARKED] == 0)
         numbers = scrape(self.server)
         self.server.signal()
@@ -141,7 +141,7 @@ def of_process(pid):
 
 
 def used(group):
-    """Bytes that the group holds, the kernel's for it too, without the pages of files, which it may drop."""
+    """Bytes charged to the group, including the kernel's, without pages of files, which it may drop."""
     if group is None:
         return None
     stat = dict(line.split() for line in (group.path / "memory.stat").read_text().splitlines())

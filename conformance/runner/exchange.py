@@ -1,4 +1,4 @@
-"""One HTTP case over one connection: send, read as many answers as are wanted, see whether the connection stays."""
+"""One HTTP case on one connection: sends, reads the expected responses, and checks whether the connection stays."""
 
 from .answers import WireError
 from .promises import check, keep_promises, meet
@@ -6,7 +6,7 @@ from .wire import Connection
 
 
 def perform(address, case, piece=None):
-    """Send the case's bytes and hold every answer to what SPEC and the case say. Returns the answers."""
+    """Sends the case's bytes and checks every response against SPEC and the case. Returns the responses."""
     with Connection(address) as connection:
         connection.send(case.send, piece or case.piece)
         if case.half_close:
@@ -32,7 +32,7 @@ def perform(address, case, piece=None):
 
 
 def says_when_it_closes(answers, closing):
-    """K-34: the answer after which kcup closes says so, no other. A peer that ends its side is closed unannounced."""
+    """K-34: only the response after which kcup closes says so. If the peer ends its side, no response says so."""
     for answer in answers:
         last = answer is answers[-1]
         says = answer.one("connection") == "close"

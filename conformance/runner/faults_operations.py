@@ -1,4 +1,4 @@
-"""What can be wrong with a page of metrics, a line of the access log, an answer in a reload: each must be caught."""
+"""Faults in a page of metrics, in a line of the access log, or in a response during a reload: each must be caught."""
 
 import re
 from dataclasses import replace
@@ -7,7 +7,7 @@ PAGE, LINES, RELOADED = {}, {}, {}
 
 
 def fault(kind, name):
-    """Register one: a change to the text, the lines, or the answer."""
+    """Registers a fault: a change to the text, the lines, or the response."""
 
     def register(function):
         kind[name] = function

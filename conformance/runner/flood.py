@@ -1,4 +1,4 @@
-"""Peers that ask and read as fast as they can, in a process of their own; and what passes while somebody else waits."""
+"""Clients, in their own process, that send and read as fast as they can; and what they receive while another waits."""
 
 import contextlib
 import multiprocessing
@@ -17,7 +17,7 @@ FORK = multiprocessing.get_context("fork")
 
 
 class Flood:
-    """So many connections, each with requests without end. `taken` counts the bytes of all responses."""
+    """This many connections that send requests without end. `taken` counts the bytes of all responses."""
 
     def __init__(self, address, connections, pipelined):
         self.address, self.connections, self.pipelined = address, connections, pipelined
@@ -50,13 +50,13 @@ class Flood:
                         sent = key.fileobj.send(requests[key.data[0] :])
                         key.data[0] = (key.data[0] + sent) % len(requests)
                     with contextlib.suppress(BlockingIOError):
-                        # Thrown away within the kernel, so that it is the server who is the slower one.
+                        # Discarded within the kernel, so that the server is slower than the client.
                         self.counter.value += key.fileobj.recv_into(waste, 0, socket.MSG_TRUNC)
         os._exit(0)
 
 
 def newcomers(address, flood, count, request):
-    """Of so many newcomers, how many bytes of others passed before each was answered; and how long that took."""
+    """For each of this many new connections: the bytes that others received before its response, and the seconds."""
     passed, took = [], []
     while len(passed) < count and (len(took) < 3 or sum(took) < PATIENCE):
         with Connection(address) as connection:

@@ -1,4 +1,4 @@
-"""The page of K-118, judged byte by byte and read by Prometheus's own parser; and how counters are watched."""
+"""The page of K-118, checked byte by byte and read by Prometheus' own parser; and how counters are watched."""
 
 import http.client
 import itertools
@@ -35,7 +35,7 @@ def reloads(result):
 
 
 class AdminConnection(Connection):
-    """To the admin listener, whose responses are a library's: Python's own reads them."""
+    """A connection to the admin listener, whose responses come from a library, and are read by Python's."""
 
     def answer(self, bodyless=False):
         response = http.client.HTTPResponse(self.socket, method="HEAD" if bodyless else "GET")
@@ -44,13 +44,13 @@ class AdminConnection(Connection):
         return Answer(response.status, response.reason, fields, b"", response.read())
 
     def expect_end(self):
-        """With a last word, or without."""
+        """Reads until the end, whether or not anything comes before it."""
         while self.receive():
             pass
 
 
 def ask(address, target, method="GET"):
-    """One answer of the admin listener, after which it closes."""
+    """One response of the admin listener, after which it closes."""
     with AdminConnection(address) as connection:
         connection.send(f"{method} {target} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         answer = connection.answer(method == "HEAD")
@@ -67,7 +67,7 @@ def page(server):
 
 
 def samples(text):
-    """The value of each sample, by its name and labels as they are written."""
+    """The value of each sample, by its name and labels as written."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     found = [SAMPLE.fullmatch(line) for line in lines]
     check(all(found), f"not samples: {[line for line, match in zip(lines, found, strict=True) if not match]}")
@@ -87,12 +87,12 @@ def counters(server):
 
 
 def grown(server, before):
-    """By how much each counter has grown since; those that have not are left out."""
+    """By how much each counter has grown since then; counters that have not grown are left out."""
     return {key: value - before.get(key, 0) for key, value in counters(server).items() if value != before.get(key, 0)}
 
 
 def until_grown(server, before, expected):
-    """Wait until exactly these counters have grown by exactly so much."""
+    """Waits until exactly these counters have grown by exactly these amounts."""
     expected = {key: value for key, value in expected.items() if value}
     seen = {}
 
@@ -108,7 +108,7 @@ def until_grown(server, before, expected):
 
 
 def hold_to_format(text):
-    """Every line is as K-118 and K-119 have it, in the order of the table; and a second reader understands the same."""
+    """Every line is as in K-118 and K-119, in the order of the table, and a second parser reads the same."""
     check(text.endswith("\n"), "the last line has no end")
     lines = iter(text[:-1].split("\n"))
     ahead = next(lines, None)
@@ -125,7 +125,7 @@ def hold_to_format(text):
 
 
 def hold_to_sample(metric, line):
-    """The values of the labels of a sample of this metric, in the order of the table."""
+    """The label values of a sample of this metric, in the order of the table."""
     match = SAMPLE.fullmatch(line)
     check(match and match["name"] == metric.name, f"{line!r} is not a sample of {metric.name}")
     written = TWO_DECIMALS if metric.name in WITH_DECIMALS else WHOLE
@@ -136,7 +136,7 @@ def hold_to_sample(metric, line):
 
 
 def hold_to_series(metric, series):
-    """All that must be there, in their order. Codes come as they were first answered, and `1` build is one."""
+    """All samples that must exist, in order. Codes are in the order of their first response; `1` is the build."""
     check(len(set(series)) == len(series), f"a series of {metric.name} twice")
     if metric.name == REQUESTS:
         methods = metric.labels["method"]
@@ -150,7 +150,7 @@ def hold_to_series(metric, series):
 
 
 def hold_to_parser(text):
-    """What Prometheus makes of it."""
+    """What Prometheus' parser reads."""
     families = list(text_string_to_metric_families(text))
     found = [(family.name, family.type, family.documentation) for family in families]
     expected = [(metric.name.removesuffix("_total"), metric.type, metric.help) for metric in metrics()]

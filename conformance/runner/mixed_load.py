@@ -1,4 +1,4 @@
-"""What a server is asked for in a day, each response held to the content that it names: a turn for each kind."""
+"""The requests that a server gets in a day, each response compared with the content that it names."""
 
 import gzip
 import hashlib
@@ -21,7 +21,7 @@ def request(method="GET", *fields):
 
 
 class MixedLoad:
-    """`turns` each ask for something, hold what comes to one of the contents, and return how many responses came."""
+    """Each of the `turns` makes requests, compares the responses with the contents, and returns their number."""
 
     def __init__(self, address, contents, chance):
         self.address, self.chance = address, chance
@@ -44,7 +44,7 @@ class MixedLoad:
         return self.ask([request("HEAD")] * MANY)
 
     def ranges(self):
-        """Often beyond the end of what is small."""
+        """Often beyond the end of small contents."""
         starts = [self.chance.choice([0, 7, 1000, 50_000]) for _ in range(MANY)]
         return self.ask([request("GET", f"Range: bytes={start}-{start + 999}") for start in starts])
 
@@ -55,7 +55,7 @@ class MixedLoad:
         return sum(self.ask([request("GET", "Connection: close")]) for _ in range(MANY))
 
     def unchanged(self):
-        """Until a reload changes it."""
+        """Not modified, until a reload changes the content."""
         with Connection(self.address) as connection:
             connection.send(GET)
             tag = self.judged(connection.answer()).one("etag")
@@ -72,7 +72,7 @@ class MixedLoad:
         return MANY
 
     def ask(self, requests):
-        """One after the other on one connection."""
+        """Makes requests one after another on one connection."""
         with Connection(self.address) as connection:
             for one in requests:
                 connection.send(one)
@@ -99,7 +99,7 @@ class MixedLoad:
             return content[first : last + 1] if whole == len(content) else None
         if (coding := answer.one("content-encoding")) is None:
             return content
-        # Each variant is decoded once, as long as its bytes are the same.
+        # Each variant is decoded only once while its bytes are the same.
         if self.decoded.get(tag) != answer.body:
             if DECODERS[coding](answer.body) != content:
                 raise WireError(f"a variant of something else: {answer.head!r}")

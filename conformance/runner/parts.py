@@ -1,4 +1,4 @@
-"""Bytes as cases and vectors write them: strings, repetitions and hexadecimal, joined."""
+"""Bytes as cases and vectors write them: strings, repetitions and hexadecimal digits, joined."""
 
 
 def to_bytes(parts):

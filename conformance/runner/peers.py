@@ -1,4 +1,4 @@
-"""Peers of every kind: silent ones, ones that have not read, ones that go on; and how the end of one is seen."""
+"""Peers of every kind: silent, not reading, or active; and how the end of a connection is noticed."""
 
 import select
 import socket
@@ -11,14 +11,14 @@ from .wire import GONE, Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 HEAD = b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"
-TAIL = bytes(range(256)) * 400  # what the kernel takes whole, and a peer with a small buffer does not
+TAIL = bytes(range(256)) * 400  # fits into the kernel's buffer, but not into that of a peer with a small one
 BIG = bytes(range(256)) * 65536
 MIB = 1 << 20
 ADMIN = ("--admin", "127.0.0.1:0")
 
 
 def asked(address, method=GET):
-    """A connection on which a request was answered."""
+    """A connection that has had a response."""
     connection = Connection(address)
     connection.send(method)
     assert connection.answer(method is HEAD).status == 200
@@ -26,14 +26,14 @@ def asked(address, method=GET):
 
 
 def accepted(server, count):
-    """So many that have not asked, and do not wait in the backlog any more."""
+    """This many connections without a request, after they have left the backlog."""
     connections = [Connection(server.address) for _ in range(count)]
     until(lambda: in_backlog(server) == 0, PATIENCE)
     return connections
 
 
 def not_reading(server, count, request=GET):
-    """So many that have asked and read nothing, each with the smallest window there is."""
+    """This many connections that have sent a request and read nothing, each with the smallest possible window."""
     peers = [Connection(server.address, receive_buffer=4096) for _ in range(count)]
     for peer in peers:
         peer.send(request)
@@ -43,7 +43,7 @@ def not_reading(server, count, request=GET):
 
 
 def still_served(peers):
-    """Those that get the rest of their response, and one more."""
+    """The connections that get the rest of their response, and another one."""
     return [peer for peer in peers if is_served(peer)]
 
 
@@ -69,14 +69,14 @@ def is_open(connection):
 
 
 def is_reset(connection):
-    """A reset shows without reading, also behind what was not read."""
+    """Whether poll(2) reports a reset, even if there is unread data before it."""
     poll = select.poll()
     poll.register(connection.socket, 0)
     return bool(poll.poll(0))
 
 
 def ends(connection):
-    """Wait until the peer has ended it, by an end or a reset; how long that took, from now."""
+    """Waits until the peer has ended or reset the connection. Returns how long that took."""
     began = time.monotonic()
     try:
         data = connection.socket.recv(1)
@@ -87,7 +87,7 @@ def ends(connection):
 
 
 def served_within(address, limit, method=HEAD):
-    """One newcomer, answered no later than that; its connection."""
+    """A new connection that has had a response within this time."""
     began = time.monotonic()
     connection = asked(address, method)
     took = time.monotonic() - began

@@ -1,4 +1,4 @@
-"""What the kernel says of a running process: its listening port, its file descriptors, when it waits."""
+"""What the kernel reports about a running process: its listening port, its descriptors, whether it waits."""
 
 import contextlib
 import fcntl
@@ -14,11 +14,11 @@ from .kernel import call, libc
 
 IN_CLOSE_NOWRITE = 0x10
 LISTEN = "0A"
-PATIENCE = 60.0  # for what nobody promises a time of, on a machine with other work
+PATIENCE = 60.0  # for events without a promised time, on a busy machine
 
 
 def until(condition, limit=15.0):
-    """Wait for a condition that the other process brings about. Its value, or an error when time is up."""
+    """Waits for a condition that another process brings about. Returns its value, or fails after PATIENCE."""
     deadline = time.monotonic() + limit
     while not (value := condition()):
         assert time.monotonic() < deadline, f"waited {limit:.0f} seconds for {condition}"
@@ -27,12 +27,13 @@ def until(condition, limit=15.0):
 
 
 def in_time(attempt):
-    """It returns whether we did our part before a clock of the server ended; then what it asserts counts."""
+    """Repeats an attempt that returns False if this process was too slow; its assertions count only if it returns
+    True."""
     assert any(attempt() for _ in range(10)), "this machine was too slow, ten times"
 
 
 def write_fifo(path, data):
-    """All that ever comes, as soon as there is the FIFO and somebody who reads it."""
+    """Writes everything as soon as the FIFO exists and has a reader."""
 
     def opened():
         with contextlib.suppress(OSError):
@@ -44,7 +45,7 @@ def write_fifo(path, data):
 
 @contextlib.contextmanager
 def closings(path):
-    """A condition: since this began somebody who had only read the file has closed it. inotify(7)."""
+    """A condition: since the call, a reader has closed the file. See inotify(7)."""
     with open(call(libc.inotify_init1, os.O_NONBLOCK), "rb", buffering=0) as watch:
         call(libc.inotify_add_watch, watch.fileno(), os.fsencode(path), IN_CLOSE_NOWRITE)
         yield lambda: select.select([watch], [], [], 0)[0]
@@ -61,7 +62,7 @@ def descriptors(pid):
 
 
 def listening_port(pid):
-    """The port of the process's IPv4 listener, None while there is none."""
+    """The port of the process's IPv4 listener, or None."""
     inodes = {target[8:-1] for target in descriptors(pid).values() if target.startswith("socket:[")}
     for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
         columns = line.split()
@@ -75,15 +76,15 @@ def children(pid):
 
 
 def unread(descriptor):
-    """How many bytes a pipe holds that nobody has read."""
+    """How many unread bytes a pipe holds."""
     return struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0]
 
 
 def has_read_all(server, connections):
-    """Whether the server has taken every byte that waits in its sockets of these connections."""
+    """Whether the server has read every byte that its sockets for these connections hold."""
     ours = {f"{connection.socket.getsockname()[1]:04X}" for connection in connections}
     port = f":{server.address[1]:04X} "
-    lines = Path(f"/proc/{server.process.pid}/net/tcp").read_text().splitlines()[1:]  # those of others, too: thousands
+    lines = Path(f"/proc/{server.process.pid}/net/tcp").read_text().splitlines()[1:]  # of thousands, maybe
     rows = [line.split() for line in lines if port in line]
     ends = [[row[1].rpartition(":")[2], row[2].rpartition(":")[2], row[4].partition(":")[2]] for row in rows]
     queues = [queue for local, remote, queue in ends if local == f"{server.address[1]:04X}" and remote in ours]
@@ -91,14 +92,14 @@ def has_read_all(server, connections):
 
 
 def frozen(server):
-    """Stop it, and wait until no thread of it runs. SIGCONT lets it go on."""
+    """Stops the process and waits until none of its threads runs. SIGCONT continues it."""
     server.signal(signal.SIGSTOP)
     status = Path(f"/proc/{server.process.pid}/stat")
     until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
 
 
 def sleeps(pid):
-    """Whether no thread of it runs, or waits for a CPU to run on."""
+    """Whether no thread of the process runs or waits for a CPU."""
     for status in Path(f"/proc/{pid}/task").glob("*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             if status.read_text().rpartition(")")[2].split()[0] == "R":
@@ -107,6 +108,6 @@ def sleeps(pid):
 
 
 def pending_signals(pid):
-    """Whether a signal was sent to the process that it has not taken yet."""
+    """Whether the process has not yet handled a signal that it was sent."""
     status = Path(f"/proc/{pid}/status").read_text()
     return any(int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigPnd:", "ShdPnd:")))

@@ -1,4 +1,4 @@
-"""Reloads: the cases of cases/reload.toml, the ways in which a file is replaced, and how a reload is awaited."""
+"""Reloads: the cases of cases/reload.toml, the ways to replace a file, and waiting for a reload."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ STAYS = "; the last good content stays"
 
 @dataclass(frozen=True)
 class ReloadCase:
-    """From the content of one set to that of another, or to a file that holds none; and what is warned of then."""
+    """From the content of one set to that of another, or to a file without content; and the warnings."""
 
     name: str
     spec: list
@@ -37,7 +37,7 @@ def reload_cases():
 
 
 def plain(content, mtime=784111777):
-    """What is known of a content that no set has."""
+    """An option set for a content that no set has."""
     return replace(option_set("content", {"content": ""}), content=content, mtime=mtime)
 
 
@@ -57,7 +57,7 @@ def delete_and_recreate(path, content, mtime=None):
 
 
 def swap_the_data_link(path, content, mtime=None):
-    """As the kubelet does it: a new directory, and a link to it that is renamed over ..data."""
+    """As the kubelet does: creates a new directory, and renames a link to it over ..data."""
     directory = path.parent
     version = directory / f"..{len(list(directory.iterdir()))}"
     version.mkdir()
@@ -67,7 +67,7 @@ def swap_the_data_link(path, content, mtime=None):
 
 
 def config_map(name):
-    """For preexec_fn: lays the file out as a mounted ConfigMap has it."""
+    """For preexec_fn: lays the file out as in a mounted ConfigMap."""
     os.mkdir("..0")
     Path(name).rename(f"..0/{name}")
     Path("..data").symlink_to("..0")
@@ -78,7 +78,7 @@ WAYS = [rename_over, truncate_and_write, delete_and_recreate, swap_the_data_link
 
 
 def become(path, file):
-    """Put in the file's place what a case says: nothing, a directory, a link … or change its mode or its content."""
+    """Replaces the file as a case says, with nothing, a directory, a link and so on, or changes its mode or content."""
     if "mode" in file:
         return path.chmod(file["mode"])
     clear(path)
@@ -97,7 +97,7 @@ def become(path, file):
 
 
 def clear(path):
-    """Take away what is there."""
+    """Removes what is there."""
     if path.is_dir() and not path.is_symlink():
         path.rmdir()
     else:
@@ -111,23 +111,23 @@ def get(address, target="/"):
 
 
 def serves(server, options, target="/"):
-    """Whether this content is the one that is served."""
+    """Whether this content is being served."""
     return get(server.address, target).one("etag") == options.fill("<etag>")
 
 
 def reload(server, options, target="/"):
-    """Let it reload, and wait for this content."""
+    """Triggers a reload and waits for this content."""
     server.signal(signal.SIGHUP)
     until(lambda: serves(server, options, target), PATIENCE)
 
 
 def warned(server, count):
-    """Wait for so many warnings, and return all there are."""
+    """Waits for this many warnings, and returns all of them."""
     return until(lambda: len(found := server.events("warn", "error")) >= count and found)
 
 
 def hold_to_all(server, options, target="/", before=None):
-    """Every kind of answer is of this content, and none of the one before."""
+    """Every kind of response is of this content, and none of the previous one."""
     large = 1024 <= len(options.content) <= 1048576 and options.type.startswith("text/")
     varied = large and "--preset" not in options.args
     for method, fields, want in (

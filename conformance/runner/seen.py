@@ -1,4 +1,4 @@
-"""What a soak saw, for README: on which day and kernel, of which programs and the last commit that touched one."""
+"""Results of a soak, for README: with the date, the kernel, and the last commit that changed the programs."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def about(twins):
 
 
 def write(name, seen, whole):
-    """Where README is written from, or, of a run that is not whole or of one program, in bin. A line for each list."""
+    """To conformance/results for README or, if the run is partial or of one program, to bin. One line for each list."""
     place = RESULTS if whole and len(seen["programs"]) == 2 else SCRATCH
     place.mkdir(parents=True, exist_ok=True)
     text = re.sub(r"(?<=[\[{,]) ?(?=\[|\"\w+\": [\[{])", "\n", json.dumps(seen))
@@ -32,6 +32,6 @@ def write(name, seen, whole):
 
 
 def progress(text):
-    """One line that is written over; nothing where nobody watches."""
+    """One line that is overwritten; nothing without a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

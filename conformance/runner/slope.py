@@ -1,20 +1,20 @@
-"""Whether what was sampled grows: the slope of Theil and Sen, and what chance leaves possible (Kendall's interval)."""
+"""Whether samples grow: the Theil-Sen slope with its confidence interval (by Kendall's statistic)."""
 
 import math
 import statistics
 from dataclasses import dataclass
 
-WARM_UP = 0.1  # of the time: what a program takes once, it takes here
+WARM_UP = 0.1  # of the time, for memory that a program takes only once
 HOUR = 3600.0
 MIB = 1 << 20
-# What each may grow in an hour, or in the whole time where that is shorter.
+# How much each may grow in an hour, or in the whole run if it is shorter.
 BOUNDS = {"resident": MIB, "anonymous": MIB, "group": MIB, "descriptors": 0, "threads": 0}
-CERTAIN = 1.96  # standard deviations: 95 % of chance
+CERTAIN = 1.96  # standard deviations, for 95 %
 
 
 @dataclass(frozen=True)
 class Slope:
-    """Growth in an hour: the likeliest, and the least and the most that chance leaves possible."""
+    """Growth per hour: the median, and the least and the most that are plausible by chance."""
 
     median: float
     least: float
@@ -22,7 +22,7 @@ class Slope:
 
 
 def slope(points):
-    """Of pairs of seconds and a value. The median of all pairs' slopes: one step or one peak is none."""
+    """The median slope of all pairs of points (seconds and value), on which a single step or peak has no effect."""
     ordered = sorted(points)
     slopes = sorted(
         HOUR * (later - earlier) / (end - begin)
@@ -44,5 +44,5 @@ def slopes(samples):
 
 
 def grows(samples, name):
-    """Whether it certainly grows by more than it may."""
+    """Whether it certainly grows by more than is allowed."""
     return slopes(samples)[name].least * min(1, samples[-1]["seconds"] / HOUR) > BOUNDS[name]

@@ -1,4 +1,4 @@
-"""What the kernel holds for a server's connections. Its descriptors of them are borrowed, and given back at once."""
+"""What the kernel holds for a server's connections. Its descriptors are borrowed and closed again at once."""
 
 import contextlib
 import ctypes
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .process import descriptors
 
-SYS_PIDFD_GETFD = 438  # on every architecture
+SYS_PIDFD_GETFD = 438  # the same on every architecture
 SO_MEMINFO = 55
 RMEM_ALLOC, WMEM_ALLOC, SNDBUF, FWD_ALLOC, WMEM_QUEUED = 0, 2, 3, 4, 5
 TCP_STATES = {"01": "ESTABLISHED", "04": "FIN_WAIT1", "05": "FIN_WAIT2", "08": "CLOSE_WAIT", "09": "LAST_ACK"}
@@ -22,7 +22,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Held:
-    """Of one connection: bytes that were not read, bytes that were not acknowledged, and the memory for both."""
+    """Of one connection: unread bytes, unacknowledged bytes, and the memory for both."""
 
     unread: int
     unacknowledged: int
@@ -32,7 +32,7 @@ class Held:
 
 @contextlib.contextmanager
 def borrowed(pid, number):
-    """The socket behind a descriptor of another process, or nothing when it is gone. Meanwhile it stays open."""
+    """The socket behind a descriptor of another process, or None if it is gone. It stays open while borrowed."""
     process = os.pidfd_open(pid)
     try:
         ours = libc.syscall(SYS_PIDFD_GETFD, process, number, 0)
@@ -46,7 +46,7 @@ def borrowed(pid, number):
 
 
 def held(server):
-    """What is held of each connection that is open, by the peer's port; of a unix socket's by the descriptor."""
+    """What is held for each open connection, by the peer's port, or by the descriptor on a unix socket."""
     found, unix = {}, isinstance(server.address, str)
     for number, target in descriptors(server.process.pid).items():
         if target.startswith("socket:"):
@@ -58,7 +58,7 @@ def held(server):
 
 
 def is_of(server, name):
-    """Whether a socket with this name came from the server's public listener."""
+    """Whether a socket with this name was accepted by the server's public listener."""
     if isinstance(server.address, str):
         return isinstance(name, str) and name and server.address.endswith(name)
     return not isinstance(name, str | bytes) and name[1] == server.address[1]
@@ -80,7 +80,7 @@ def asked(taken, request):
 
 
 def states(server):
-    """How many sockets there are of the server's port, whether a process has them or not, by their state."""
+    """The number of sockets with the server's port in each state, whether or not a process has them."""
     counts = {}
     for line in Path(f"/proc/{server.process.pid}/net/tcp").read_text().splitlines()[1:]:
         columns = line.split()
@@ -91,7 +91,7 @@ def states(server):
 
 
 def in_backlog(server):
-    """How many connections wait to be accepted."""
+    """The number of connections that wait to be accepted."""
     for line in Path(f"/proc/{server.process.pid}/net/tcp").read_text().splitlines()[1:]:
         columns = line.split()
         if columns[1].endswith(f":{server.address[1]:04X}") and TCP_STATES.get(columns[3]) == "LISTEN":

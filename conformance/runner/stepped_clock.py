@@ -1,5 +1,5 @@
-"""A clock that steps, for one process. A static program's system calls go through the C library of an emulator, and
-libfaketime stands there. Where it is not, tests that need it are skipped."""
+"""A clock that steps, for one process. An emulator passes a static program's system calls through the C library, where
+libfaketime changes the time. Tests that need it are skipped if it is missing."""
 
 import email.utils
 import os
@@ -17,7 +17,7 @@ DAY = 86400
 
 
 class SteppedClock:
-    """`options` are for Server. Only the clock of the day steps, not the one that measures spans."""
+    """`options` are for Server. Only the time of day steps, not the clock that measures spans."""
 
     def __init__(self):
         emulator = shutil.which(f"qemu-{os.uname().machine}")
@@ -38,11 +38,11 @@ class SteppedClock:
         self.directory.cleanup()
 
     def step(self, days):
-        """From now on it is so many days later than it is."""
+        """From now on the clock is this many days ahead."""
         rename_over(self.stamp, f"{days:+}d".encode())
 
     def follow(self, server, days):
-        """Step, and wait for an answer of that day: its last-modified and its date, in seconds."""
+        """Steps, and waits for a response of that day. Returns its last-modified and its date, in seconds."""
         self.step(days)
         moment = time.time() + days * DAY
         return until(lambda: 0 <= (found := dates(server))[1] + 1 - moment <= 20 and found)

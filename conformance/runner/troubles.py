@@ -53,7 +53,7 @@ def _(run):
     reader.join()
     whole = all(line.startswith(b"{") and line.endswith(b"}") for line in reader.data.splitlines())
     run.promise(whole and reader.data.endswith(b"\n"), "half a line was written")
-    return f"{reader.lines()} lines written, {lost} lost, none half"
+    return f"{reader.lines()} lines written, {lost} lost, no half lines"
 
 
 @trouble("standard error is not read")
@@ -117,7 +117,7 @@ def _(run):
     displaced = scrape(server)[closed("evicted")]
     run.promise(displaced >= NEWCOMERS - 3, f"{displaced} made room")
     run.ends_well(server)
-    return f"{NEWCOMERS} newcomers were answered, {displaced} silent ones made room"
+    return f"{NEWCOMERS} new connections got responses, {displaced} silent ones made room"
 
 
 @trouble("the file is replaced, broken and taken away")
@@ -164,7 +164,7 @@ def _(run):
         run.promise(len(descriptors(server.process.pid)) <= before + 3, "descriptors are left open")
     until(lambda: every_response_has_a_line(scrape(server), reader))
     run.ends_well(server)
-    return f"{run.resets} of them, none is left, {reader.lines()} lines for as many answers"
+    return f"{run.resets} connections, none is left, {reader.lines()} lines for as many responses"
 
 
 def only_the_witness_is_connected(numbers):
@@ -195,4 +195,4 @@ def _(run):
         until(lambda: get(server.address).body == contents[number % 8])
     loaded = scrape(server)[reloads("ok")]
     run.ends_well(server)
-    return f"{sent} signals, {loaded} reloads, the last content is served"
+    return f"{sent} signals, {loaded} reloads, and the last content is served"

@@ -1,4 +1,4 @@
-"""More faults for test_soak.py, which makes TROUBLES whole: signals that end it, short memory, a clock that steps."""
+"""More faults for test_soak.py, which complete TROUBLES: fatal signals, little memory, a clock that steps."""
 
 from .cgroup import memory_group
 from .process import until
@@ -15,7 +15,7 @@ SECOND_SIGNAL = "kcup: stopped by a second signal before the drain was over"
 
 @trouble("SIGTERM under load")
 def _(run):
-    """No answer that has begun is cut, and no connection is left without one that could have it."""
+    """No response that has begun is cut, and no connection that could get one is left without."""
     ends = 0
     for _ in run.rounds(0):
         server = run.start()
@@ -39,18 +39,18 @@ def _(run):
         said = server.stderr().splitlines()[-1:]
         run.promise((status, said) == (1, [SECOND_SIGNAL]), f"status {status}: {said}")
         ends += 1
-    return f"{ends} ends, each by a second signal that came before the drain was over"
+    return f"{ends} ends, each by a second signal during the drain"
 
 
 def signalled_until_it_ends(server):
-    """Its status."""
+    """The server's exit status."""
     until(lambda: server.signal() or server.process.poll() is not None)
     return server.wait()
 
 
-@trouble("half of the memory it has is needed at rest")
+@trouble("the memory limit is twice the memory at rest")
 def _(run):
-    """In a cgroup: alive, or a clean end with a reason; never the kernel's kill."""
+    """In a cgroup: kcup survives, or ends cleanly with a reason; the kernel never kills it."""
     with memory_group(256 * MIB) as group:
         server = run.start(preexec_fn=group.enter)
         get(server.address)
@@ -70,7 +70,7 @@ def _(run):
 
 
 def crowd(run, server):
-    """Silent ones and half heads, many of them. Who is silent may have to make room, and wait until they are gone."""
+    """Many silent connections and half heads. A silent client may have to make room, and wait until they are gone."""
     server.wait_listening()
     with run.asking(server) as witness:
         witness.expendable = True
@@ -86,7 +86,7 @@ def crowd(run, server):
     run.ends_well(server)
 
 
-@trouble("the clock steps a day forth and back")
+@trouble("the clock steps a day forward and back")
 def _(run):
     with SteppedClock() as clock:
         server = run.start(**clock.options)
@@ -96,4 +96,4 @@ def _(run):
                 run.promise(modified <= date, "last-modified is later than date")
                 run.last(0.25)
         run.ends_well(server)
-    return "date followed each time, last-modified was never later"
+    return "date followed each step, last-modified was never later"

@@ -1,4 +1,4 @@
-"""Starting kcup. A server's address comes from the line of K-15: nothing sleeps, and no port is looked for."""
+"""Starting kcup. The line of K-15 gives a server's address, so nothing sleeps or searches for a port."""
 
 import json
 import os
@@ -18,7 +18,7 @@ AT = r"http://(\[[0-9a-f:.]+\]|[0-9.]+):(\d+)/"
 LISTENING = re.compile(rf"kcup listening on (?:{AT}|unix:(.+))\n")
 ADMIN = re.compile(rf"admin listening on {AT}")
 START_LIMIT = 20.0
-# A kernel without Landlock is warned of (K-131): tests of what is logged, which are not about that, do without.
+# Without Landlock kcup logs a warning (K-131), so tests of the log that are not about it switch the sandbox off.
 ENVIRONMENT = {} if landlock_version() else {"SANDBOX": "off"}
 
 
@@ -28,19 +28,19 @@ class Twin:
     binary: Path
 
     def run(self, args, env=None, cwd=None, stdin=b"", timeout=20):
-        """Run to the end, for what does not serve."""
+        """Runs a command that does not serve to its end."""
         return subprocess.run(
             [self.binary, *args], env=env or {}, cwd=cwd, input=stdin, capture_output=True, timeout=timeout, check=False
         )
 
 
 class Server:
-    """A running kcup in a directory of its own, on a free port unless its options say otherwise."""
+    """A running kcup in its own directory, on a free port unless its options say otherwise."""
 
     def __init__(self, twin, args=(), env=None, files=(), stdin=None, wait=True, prefix=(), **options):
         self.twin = twin
         self.directory = Path(tempfile.mkdtemp(prefix="kcup-"))
-        self.directory.chmod(0o755)  # kcup may be started as another user
+        self.directory.chmod(0o755)  # kcup may run as another user
         for name, content, mtime in files:
             write_file(self.directory / name, content, mtime)
         port = [] if any(a in ("--port", "-p") or a.startswith("--port=") for a in args) else ["--port", "0"]
@@ -81,7 +81,7 @@ class Server:
 
     @property
     def admin(self):
-        """Where the admin listener is, from the line of K-115."""
+        """The admin listener's address, from the line of K-115."""
         match = ADMIN.search(self.stderr())
         assert match, f"{self.twin.name} did not say where its admin listens: {self.stderr()!r}"
         return match[1].strip("[]"), int(match[2])
@@ -90,7 +90,8 @@ class Server:
         return self.stderr_path.read_bytes().decode(errors="replace") if self.stderr_path.exists() else ""
 
     def events(self, *levels):
-        """The messages logged so far at these levels. For --log-format json; a line being written is left aside."""
+        """The messages logged so far at these levels, for --log-format json, without a line that is still being
+        written."""
         events = [json.loads(line) for line in self.stderr().rpartition("\n")[0].splitlines()]
         return [event["msg"] for event in events if event["level"] in levels]
 
@@ -119,7 +120,7 @@ def write_file(path, content, mtime=None):
 
 
 def read_line(stream, limit):
-    """One line from a pipe, or what there was at its end or when time was up."""
+    """One line from a pipe, or what was read by its end or by the time limit."""
     deadline, line = time.monotonic() + limit, b""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)

@@ -1,4 +1,4 @@
-"""Turns without end, in a process of their own and with a bounded share of a CPU."""
+"""Turns without end, in a separate process and with a bounded share of a CPU."""
 
 import itertools
 import multiprocessing
@@ -12,7 +12,7 @@ def now():
 
 
 class Worker:
-    """Takes one turn after the other, none while somebody else has its `lock`."""
+    """Takes one turn after another, except while another process holds its `lock`."""
 
     def __init__(self, turns, share):
         self.turns, self.share, self.lock = turns, share, FORK.Lock()
@@ -25,7 +25,7 @@ class Worker:
         return self
 
     def __exit__(self, *_):
-        """Between two turns: a turn may have stopped a process that it lets go on."""
+        """Ends between two turns, since a turn may have stopped a process that it has to continue."""
         with self.lock:
             self.process.kill()
             self.process.join()

@@ -1,4 +1,4 @@
-"""A small server that is right enough, and wrong in one chosen way, to test the suite with. It is no reference."""
+"""A small server that is mostly right, and wrong in one chosen way, to test the suite. It is not a reference."""
 
 import contextlib
 import email.utils
@@ -69,7 +69,7 @@ class WrongServer:
                 return
 
     def answer(self, head):
-        """The bytes of the answer, and whether the connection ends with it."""
+        """The bytes of the response, and whether the connection ends after it."""
         try:
             method, version, fields = read_head(head, self.wrong)
         except Refused as refusal:
@@ -99,7 +99,7 @@ class WrongServer:
 
 
 def hopeless(data):
-    """Nothing that follows can make this a head."""
+    """Whether no further bytes can make this a head."""
     return len(data) > 16384 or re.search(rb"(?<!\r)\n|[\x00-\x08]", data) or re.match(rb"\w+ [^ \r\n]{8193}", data)
 
 
