@@ -69,7 +69,8 @@ def values(peer, file, content, workers):
 
 
 def start(peer, known, prepare=lambda: None, output=subprocess.DEVNULL):
-    """Start a peer as a process of its own session: some hand the signal that ends them on to their process group."""
+    """Starts a peer as a process in its own session, since some pass the signal that ends them on to their
+    process group."""
     config = fill_in(peer.config.replace("{serve}", peer.serve), known)
     (Path(known["dir"]) / "config").write_text(config)
     environment = {**os.environ, **{key: fill_in(value, known) for key, value in peer.env.items()}}
@@ -116,12 +117,12 @@ def reject_taken_port(peer):
 
 
 def wait_until_served(peer, content, is_running, log):
-    """Until the content has been had once, whole: what answers is what is to be measured."""
+    """Waits until the whole content has been fetched once, so that the right server is measured."""
     until = time.monotonic() + READY_SECONDS
     while time.monotonic() < until and is_running():
         with contextlib.suppress(OSError, HTTPException):
             got = fetch(peer.port)
-            # The floor has a content of its own, of the same length.
+            # The floor serves other bytes, of the same length.
             if (got != content and peer.name != "floor") or len(got) != len(content):
                 raise Unserved(f"answers with something else than the content: {got[:100]!r}")
             return
@@ -130,7 +131,7 @@ def wait_until_served(peer, content, is_running, log):
 
 
 def fetch(port):
-    """The content, by a connection of its own."""
+    """The content, fetched on a new connection."""
     with socket.create_connection(("127.0.0.1", port), READY_SECONDS) as connection:
         connection.sendall(REQUEST)
         response = HTTPResponse(connection)
@@ -142,7 +143,7 @@ def fetch(port):
 
 
 def stop(running):
-    """End a process and wait for it."""
+    """Ends a process and waits for it."""
     running.terminate()
     try:
         running.wait(STOP_SECONDS)

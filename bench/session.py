@@ -1,4 +1,4 @@
-"""A run: the scenarios one after another, their contenders in turns, and what was measured as JSON and CSV."""
+"""A run: the scenarios one after another, their contenders in turns, and the results as JSON and CSV."""
 
 import contextlib
 import csv
@@ -26,14 +26,14 @@ from tables import DIMENSIONS, point_name
 KINDS = {"load": load.measure, "idle": idle.measure, "startup": startup.measure, "correctness": correctness.measure}
 RESULTS = ROOT / "bench" / "results"
 QUICK = os.environ.get("QUICK") == "1"
-# The conformance of what is measured is checked first: all of the suite, or the HTTP cases for a quick run.
+# The conformance of the programs is checked first: the whole suite, or the HTTP cases for a quick run.
 SUITE = ["conformance/test_http.py"] if QUICK else ["conformance"]
 DESCRIPTORS = 65536
 LINE_SECONDS = 10
 
 
 class Run:
-    """What a measurement may know of the run that it is part of."""
+    """The information about a run that a measurement may use."""
 
     def __init__(self, one, directory):
         self.scenario = one
@@ -43,7 +43,7 @@ class Run:
         self._shown = time.monotonic()
 
     def show(self, text):
-        """One line that is written over; where nobody watches a terminal, a line of its own now and then."""
+        """Writes one line over the last; without a terminal, a new line every few seconds."""
         line = f"{self.scenario.name}: {self.doing}: {text}"
         if sys.stderr.isatty():
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
@@ -57,7 +57,7 @@ class Run:
 
 
 def begin(command, chosen):
-    """A directory for the results of these scenarios, with what is known before anything is measured."""
+    """A directory for the results of these scenarios, with everything known before the measurements."""
     facts = machine.facts()
     now = datetime.datetime.now(datetime.UTC)
     directory = RESULTS / ("quick" if QUICK else "part") / f"{now:%Y-%m-%dT%H%M%S}-{machine.slug(facts)}"
@@ -77,7 +77,7 @@ def begin(command, chosen):
 
 
 def conformance(binaries):
-    """Hold the very binaries to the contract. What the suite says at its end."""
+    """Runs the suite against the very binaries. Returns its summary."""
     print(f"conformance first: {' '.join(SUITE)}", flush=True)
     twins = [word for twin, binary in zip(("--rust", "--go"), binaries, strict=True) for word in (twin, binary)]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "4", *SUITE, *twins]
@@ -92,7 +92,7 @@ def conformance(binaries):
 
 
 def conformance_of_images():
-    """Hold the programs within the images to the contract, too: they were built on their own."""
+    """Runs the suite against the programs within the images, too, which were built separately."""
     with tempfile.TemporaryDirectory(prefix="kcup-bench-") as directory:
         programs = [f"{directory}/{twin}" for twin in TWINS]
         for twin, program in zip(TWINS, programs, strict=True):
@@ -104,10 +104,10 @@ def conformance_of_images():
 
 
 def measure(name, directory):
-    """One scenario; its results are written when it is over."""
+    """Measures one scenario, and writes its results at the end."""
     one = scenario(name, QUICK)
     tools = [tool(needed) for needed in one.tools]
-    # Building one would take longer than a quick run.
+    # Building a tool would take longer than a quick run.
     if QUICK and (missing := [needed.name for needed in tools if not needed.path() and not needed.is_packaged()]):
         print(f"{name}: not run, since {', '.join(missing)} is absent (make bench-peers)", flush=True)
         return
@@ -134,7 +134,7 @@ def measure(name, directory):
 
 
 def prepare_images(one, peers):
-    """Build what is missing; where containers are measured, what is in them is held to the contract first."""
+    """Builds the images; if containers are measured, first runs the suite against the programs in them."""
     for contender in {each.image: each for each in peers if each.image}.values():
         print(f"image {contender.image}", flush=True)
         build_image(contender)
@@ -142,7 +142,7 @@ def prepare_images(one, peers):
 
 
 def turns(one, peers, run):
-    """One record after another: at each point, in each round, every contender once."""
+    """Yields records: at each point, in each round, one measurement of every contender."""
     for point in one.combinations():
         for turn in range(one.rounds):
             run.first_round = turn == 0
@@ -158,7 +158,7 @@ def turns(one, peers, run):
 
 
 def attempt(one, contender, point, run):
-    """A measurement. One that fails is told and left out, and does not end the others."""
+    """One measurement. If it fails, that is reported and recorded, and the others continue."""
     try:
         return KINDS[one.kind](contender, point, run)
     except (LoadError, Unserved) as error:
@@ -177,7 +177,7 @@ def write(result, directory):
 
 
 def raise_descriptor_limit():
-    """Room for many connections, here and in all that is started; where the limit cannot be raised, what it allows."""
+    """Raises the limit on descriptors for this process and its children, as far as is allowed."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, max(hard, DESCRIPTORS)))

@@ -1,4 +1,4 @@
-"""The kind "startup": from exec to the first byte of an answer, memory at rest, sizes of program and image."""
+"""The kind "startup": time from exec to the first byte of a response, memory at rest, sizes of program and image."""
 
 import os
 import re
@@ -12,9 +12,9 @@ from servers import REQUEST, Unserved, content_in_directory, reject_taken_port, 
 
 WORKERS = 1
 START_SECONDS = 10
-# Between two attempts to connect: long enough to leave the server a CPU.
+# Between two attempts to connect, long enough to leave a CPU to the server.
 RETRY_SECONDS = 0.0002
-# What a runtime needs to give back what starting took.
+# For a runtime to free the memory that starting took.
 SETTLE_SECONDS = 0.5
 
 
@@ -50,5 +50,5 @@ def wait_for_first_byte(peer, running):
 
 
 def proportional_share(pid):
-    """Bytes of memory of a process, those that it shares with others divided among them."""
+    """Bytes of memory of a process; shared memory is divided among the processes that share it."""
     return int(re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)[1]) * 1024

@@ -1,4 +1,4 @@
-"""What records say: medians with their spread, ratios, who loses; and tables in Markdown."""
+"""Evaluation of records: medians with their spread, ratios, losses; and tables in Markdown."""
 
 import statistics
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def counted(count, one):
     return f"{count:,} {one}{'' if count == 1 else 's'}"
 
 
-# How a dimension of a point is told, in this order. What is not here is the same at all points, or said by another one.
+# How dimensions of a point are written, in this order. Others are the same at all points, or follow from these.
 DIMENSIONS = {
     "text": lambda text: f"`{text}`",
     "size": size_name,
@@ -72,7 +72,7 @@ def number(value, metric):
 
 @dataclass(frozen=True)
 class Cell:
-    """A contender at a point: what was measured in all rounds."""
+    """A contender at a point: the measurements of all rounds."""
 
     contender: str
     records: list[dict]
@@ -88,7 +88,8 @@ class Cell:
         return (min(self.values(metric)), max(self.values(metric))) if self.values(metric) else None
 
     def lasted(self):
-        """Whether it served to the end of every round: what one that was killed did not need is no merit."""
+        """Whether it served to the end of every round. A server that was killed gets no credit for what it did
+        not use."""
         return not any(record.get("killed") or "failed" in record for record in self.records)
 
     def failures(self):
@@ -120,7 +121,7 @@ def cell_of(cells, contender):
 
 
 def ratio(cell, other, metric):
-    """How many times the other's median; None where either has none."""
+    """The median divided by the other's, or None if either has none."""
     if other is None or not other.median(metric) or cell.median(metric) is None:
         return None
     return cell.median(metric) / other.median(metric)
@@ -128,7 +129,7 @@ def ratio(cell, other, metric):
 
 @dataclass(frozen=True)
 class Loss:
-    """A place where one of kcup's two is beaten by the best of all others that lasted."""
+    """A place where one of kcup's programs is beaten by the best of all other servers that lasted."""
 
     metric: str
     point: str
@@ -136,12 +137,12 @@ class Loss:
     best: Cell
 
     def times(self):
-        """How many times worse its median is; None when the better one is 0."""
+        """How many times worse its median is, or None if the better one is 0."""
         less, more = sorted(cell.median(self.metric) for cell in (self.twin, self.best))
         return more / less if less else None
 
     def is_within_spread(self):
-        """Whether the twin's best round is no worse than the other's worst; None for one round, which has no spread."""
+        """Whether kcup's best round is no worse than the other's worst; None for one round, which has no spread."""
         if len(self.twin.values(self.metric)) == 1:
             return None
         mine, theirs = ([rank(value, self.metric) for value in c.values(self.metric)] for c in (self.twin, self.best))
@@ -149,7 +150,7 @@ class Loss:
 
 
 def losses(result):
-    """By the metrics that the scenario is judged by, at every point."""
+    """At every point, by the metrics by which the scenario is judged."""
     plan = result["plan"]
     for dimensions, cells in points(result):
         for metric in plan["judged"] or plan["metrics"][:1]:
@@ -163,25 +164,25 @@ def losses(result):
 
 
 def broken(result):
-    """What kcup's two did not get through. Other servers may fail: that is a result."""
+    """Failures of kcup's programs. Failures of other servers are results."""
     for record in result["records"]:
         if record["contender"] in TWINS and ("failed" in record or record.get("killed")):
             yield f"{result['scenario']}: {record['contender']}: {record.get('failed', 'killed')}"
 
 
 def rank(value, metric):
-    """The smaller the better."""
+    """A number that is smaller for better values."""
     return value if METRICS[metric].better == LESS else -value
 
 
 def markdown(header, rows):
-    """A table; the first column to the left, the others to the right."""
+    """A table with its first column aligned left, and the others right."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 def scenario_table(result):
-    """Every contender at every point: the ratio first, then medians, and of the first metric the spread, too."""
+    """Every contender at every point: the ratio and the median of the first metric, its spread, other medians."""
     plan = result["plan"]
     known = [metric for metric in plan["metrics"] if any(metric in record for record in result["records"])]
     first, others = known[0], known[1:]
@@ -213,7 +214,7 @@ def ratio_of(cell, reference, metric):
 
 
 def median_of(cell, metric):
-    """Or, where nothing was measured, why not."""
+    """The median, or the reason why nothing was measured."""
     return number(cell.median(metric), metric) or (cell.failures() or ["none"])[0].replace("\n", " ")[:60]
 
 

@@ -1,4 +1,4 @@
-"""A container that serves, asked over a port of this machine."""
+"""Requests to a container that serves, over a port of this machine."""
 
 import contextlib
 import re
@@ -13,7 +13,7 @@ LISTENING = re.compile(r"kcup listening on http://0\.0\.0\.0:5000/\n")
 
 
 class Answer(NamedTuple):
-    """Without `date`, so that two of the same content are equal."""
+    """A response without `date`, so that two with the same content are equal."""
 
     status: int
     fields: dict
@@ -21,7 +21,7 @@ class Answer(NamedTuple):
 
 
 def wait_until_listening(name):
-    """Follow the container's standard output up to the line of K-15; it may also end before it."""
+    """Follows the container's standard output up to the line of K-15; the container may also end before it."""
     with subprocess.Popen(["docker", "logs", "--follow", name], stdout=subprocess.PIPE, text=True) as logs:
         line = logs.stdout.readline()
         logs.terminate()
@@ -30,7 +30,7 @@ def wait_until_listening(name):
 
 @contextlib.contextmanager
 def connect(name):
-    """To a container that was started with PUBLISH."""
+    """A connection to a container that was started with PUBLISH."""
     wait_until_listening(name)
     host, port = docker("port", name, "5000/tcp").stdout.split("\n")[0].rsplit(":", 1)
     with contextlib.closing(HTTPConnection(host, int(port), timeout=10)) as connection:

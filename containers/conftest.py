@@ -1,4 +1,4 @@
-"""pytest containers --twin rust --twin go: the images kcup-rust and kcup-go in the Docker engine that answers."""
+"""pytest containers --twin rust --twin go: the images kcup-rust and kcup-go in the running Docker engine."""
 
 import json
 import os
@@ -24,14 +24,14 @@ def pytest_generate_tests(metafunc):
 
 
 def docker(*args, check=True, **options):
-    """Run docker; what it says is text, and its failure shows in the test's report."""
+    """Runs docker; its output is text, and a failure is shown in the test's report."""
     done = subprocess.run(["docker", *args], capture_output=True, text=True, timeout=60, check=False, **options)
     assert done.returncode == 0 or not check, f"docker {' '.join(args)}: {done.stderr}"
     return done
 
 
 def commit_time():
-    """In seconds since 1970: what the images were made with, if they were made of this commit."""
+    """The time that the images have if they were built from this commit, in seconds since 1970."""
     told = os.environ.get("SOURCE_DATE_EPOCH")
     command = ["git", "log", "-1", "--format=%ct"]
     return int(told or subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
@@ -44,7 +44,7 @@ def image(twin):
 
 @pytest.fixture
 def settings(image):
-    """What `docker inspect` tells of the image."""
+    """The image's settings, from `docker inspect`."""
     return json.loads(docker("inspect", image).stdout)[0]
 
 
@@ -64,7 +64,7 @@ def new_name():
 
 @pytest.fixture
 def start(image, new_name):
-    """start(docker arguments, kcup arguments..., of=another image): a detached container's name."""
+    """start(docker arguments, kcup arguments..., of=another image): the name of a detached container."""
 
     def run(options, *args, of=image):
         name = new_name()

@@ -1,4 +1,4 @@
-"""The platforms that images are made for, and how a container of each runs on this machine."""
+"""The platforms that images are built for, and how a container of each runs on this machine."""
 
 import platform
 
@@ -10,7 +10,7 @@ HERE = next(architecture for architecture, machine in MACHINES.items() if machin
 
 
 def running(architecture):
-    """What `docker run` needs before the image, and behind it: an emulator where the machine is another one."""
+    """The arguments of `docker run` before and after the image: an emulator if the machine has another platform."""
     options = ["--platform", f"linux/{architecture}"]
     if architecture == HERE:
         return options, []

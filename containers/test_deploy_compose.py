@@ -1,4 +1,4 @@
-"""deploy/compose.yaml and deploy/compose.healthcheck.yaml, started. What a receiver makes of them is test_e2e.py's."""
+"""deploy/compose.yaml and deploy/compose.healthcheck.yaml, started. test_e2e.py tests them as a sending mail server."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""deploy/kubernetes, built by kustomize: valid to the letter, allowed by the restricted profile, and of one piece."""
+"""deploy/kubernetes, built by kustomize: valid, allowed by the restricted profile, and consistent."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ MANIFESTS = ROOT / "deploy" / "kubernetes"
 
 
 def build(directory):
-    """Standard output, and what the pod security profile has against it: `manifests` says both."""
+    """Standard output, and the pod security profile's objections: `manifests` prints both."""
     tool = subprocess.run([ROOT / "bin/tools/manifests", directory], capture_output=True, text=True, check=False)
     return tool.stdout, tool.stderr
 
@@ -27,7 +27,7 @@ def resources():
 
 @pytest.fixture
 def changed(tmp_path):
-    """changed(file, old, new): the manifests with one thing changed."""
+    """changed(file, old, new): the manifests with one change."""
 
     def change(file, old, new):
         directory = Path(shutil.copytree(MANIFESTS, tmp_path / "kubernetes"))
@@ -103,7 +103,7 @@ def test_a_changed_policy_is_a_rollout(resources, changed):
 
 
 def test_the_container_answers_its_probes(resources, image, new_name, tmp_path):
-    """The pod's environment, identity, memory and locks, in an engine instead of a cluster."""
+    """With the pod's environment, user, memory and restrictions, in an engine instead of a cluster."""
     (container,) = resources["Deployment"]["spec"]["template"]["spec"]["containers"]
     identity = resources["Deployment"]["spec"]["template"]["spec"]["securityContext"]
     (tmp_path / "mta-sts.txt").write_bytes(resources["ConfigMap"]["data"]["mta-sts.txt"].encode())

@@ -23,7 +23,7 @@ from e2e.edge import HOST, Edge, environment, make_traefik
 STACK = ROOT / "deploy" / "swarm" / "stack.yaml"
 TRAEFIK = yaml.safe_load(STACK.read_text())["services"]["traefik"]
 VERSION = (ROOT / "VERSION").read_text().strip()
-# An update goes through three replicas, each with a health check, a delay and a time in which it is watched.
+# An update changes three replicas, each with a health check, a delay and a time during which it is monitored.
 PATIENCE = 90
 WRK = ["wrk", "-t1", "-c4", f"-d{4 * PATIENCE}", "--header", f"Host: {HOST}"]
 POLICIES = {
@@ -38,7 +38,7 @@ def tag(content):
 
 
 class Fleet(Edge):
-    """A stack in a directory of its own, deployed with one command as the head of stack.yaml says."""
+    """A stack in its own directory, deployed with the one command at the top of stack.yaml."""
 
     def __init__(self, directory):
         super().__init__(directory, [HOST])
@@ -57,7 +57,7 @@ class Fleet(Edge):
                env=environment(image) | variables)
 
     def update(self, image, content):
-        """Deploy, and wait for the Swarm to say how it ended: that, and the images that ran side by side meanwhile."""
+        """Deploys, and waits until the Swarm has finished. Returns its result, and the images that ran side by side."""
         before, together = self.state(), set()
         self.deploy(image, content)
         until(self.state, lambda seen: seen.get("StartedAt") != before.get("StartedAt"))
@@ -87,7 +87,7 @@ class Fleet(Edge):
 
 @pytest.fixture
 def swarm():
-    """The engine as a Swarm; one that is none becomes one, and is none again at the end."""
+    """The engine as a Swarm; an engine that is not one becomes one, and leaves it at the end."""
     if docker("info", "--format", "{{.Swarm.LocalNodeState}}").stdout.strip() == "active":
         yield
         return
@@ -111,7 +111,7 @@ def fleet(swarm, tmp_path):
 
 @contextlib.contextmanager
 def load(fleet):
-    """wrk, for as long as it lasts."""
+    """wrk, during the block."""
     url = "https://{}:{}{}".format(*fleet.published, PATH)
     with subprocess.Popen([*WRK, url], stdout=subprocess.PIPE, text=True) as wrk:
         yield
@@ -137,7 +137,7 @@ def test_no_request_fails_twice_while_image_and_policy_change(fleet, pytestconfi
 
 
 class Answer:
-    """As http.client has it, and its own connection."""
+    """A response as http.client returns it, and its connection."""
 
     def __init__(self, status, etag, body):
         self.status, self.headers, self.body = status, {"etag": etag}, body

@@ -1,4 +1,4 @@
-"""deploy/systemd under systemd as PID 1: in a container that systemd-nspawn boots from this machine's own /usr."""
+"""deploy/systemd under systemd as PID 1, in a container that systemd-nspawn boots from this machine's own /usr."""
 
 import contextlib
 import fcntl
@@ -18,13 +18,13 @@ SCALING = ROOT / "docs" / "scaling.md"
 THERE = "/opt/kcup"
 POLICY = ROOT / "deploy" / "examples" / "mta-sts.txt"
 URL = "http://127.0.0.1:5000/.well-known/mta-sts.txt"
-# Of 100: what `systemd-analyze security` calls SAFE is below it.
+# Of 100; `systemd-analyze security` calls anything below SAFE.
 EXPOSURE = "10"
 ONE_TEXT = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 
 
 class Machine:
-    """A booted system; `settings` is its /etc/default and `policy` what it serves."""
+    """A booted system; `settings` is its /etc/default, and `policy` the policy that it serves."""
 
     def __init__(self, leader, settings, policy):
         self.inside = ["nsenter", f"--target={leader}", "--all", "--"]
@@ -33,7 +33,7 @@ class Machine:
     def run(self, *command, check=True):
         done = subprocess.run([*self.inside, *command], **ONE_TEXT, timeout=30, check=False)
         assert done.returncode == 0 or not check, f"{' '.join(command)}: {done.stdout}"
-        return done.stdout  # text: CRLF is LF in it
+        return done.stdout  # text, with CRLF read as LF
 
     def install(self, *units):
         self.run("install", "-m", "644", *(f"{THERE}/deploy/systemd/{unit}" for unit in units), "/etc/systemd/system/")
@@ -47,7 +47,7 @@ class Machine:
 
 
 def mounts(directory):
-    """What lies where in the machine: the program, the policy, the settings, and deploy/."""
+    """What is mounted in the machine: the program, the policy, the settings, and deploy/."""
     yield f"{directory / 'kcup'}:/usr/local/bin/kcup"
     yield f"{directory / 'policy'}:/etc/kcup"
     yield f"{directory / 'default'}:/etc/default"
@@ -55,7 +55,7 @@ def mounts(directory):
 
 
 def wait_for_boot(notifications):
-    """What systemd-nspawn tells as sd_notify(3) has it: the process id of the PID 1 inside, and that it has come up."""
+    """Waits for systemd-nspawn's messages, as in sd_notify(3): the process id of PID 1 inside, and that it is up."""
     told = {}
     while told.get("READY") != "1":
         told |= dict(line.split("=", 1) for line in notifications.recv(4096).decode().splitlines())
@@ -64,7 +64,7 @@ def wait_for_boot(notifications):
 
 @pytest.fixture(scope="module")
 def alone():
-    """Two machines at a time would be in one control group."""
+    """Two machines at the same time would be in one control group."""
     with Path(tempfile.gettempdir(), "kcup-machine.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -97,7 +97,7 @@ def machine(image, alone, tmp_path_factory):
             machine.install("kcup.service", "kcup.socket")
             yield machine
         finally:
-            nspawn.send_signal(signal.SIGTERM)  # it halts the system inside
+            nspawn.send_signal(signal.SIGTERM)  # halts the system inside
             nspawn.wait(timeout=30)
 
 
@@ -148,7 +148,7 @@ def test_a_reload_publishes_a_new_policy(machine):
 
 
 def test_no_request_fails_twice_while_it_is_started_anew(machine):
-    """The socket stays, so nobody is refused. A connection that was taken and says nothing yet is closed (K-18)."""
+    """The socket stays, so no connection is refused. An accepted connection that has sent nothing is closed (K-18)."""
     machine.run("systemctl", "start", "kcup.service")
     began = machine.show("kcup.service", "MainPID")
     ask = f"curl --silent --show-error --fail --output /dev/null --max-time 10 {URL}"
@@ -170,7 +170,7 @@ def test_what_must_not_be_published_is_not_served(machine):
 
 
 def test_one_process_for_each_node_shares_the_port(machine):
-    """As docs/scaling.md has it. Node 1 is played by node 0 too, which may be the only one that there is."""
+    """As in docs/scaling.md. Node 0 also stands in for node 1, since there may be only one."""
     node_1 = "/run/systemd/system/kcup@1.service.d"
     lines = "[Service]\\nExecStart=\\nExecStart=/usr/bin/numactl --cpunodebind=0 --membind=0 /usr/local/bin/kcup\\n"
     machine.run("bash", "-c", f"mkdir -p {node_1} && printf '{lines}' >{node_1}/test.conf")
@@ -182,5 +182,5 @@ def test_one_process_for_each_node_shares_the_port(machine):
     main = machine.show("kcup@0.service", "MainPID")
     assert "bind:0" in machine.run("cat", f"/proc/{main}/numa_maps")
     machine.run("systemctl", "stop", "kcup@1.service")
-    for _ in range(20):  # what is dealt to the one that ended starts it again
+    for _ in range(20):  # a connection for the one that ended starts it again
         assert "mode: testing" in machine.ask()

@@ -1,4 +1,5 @@
-"""From a policy to a receiver that believes it, or does not: name server, TLS, real Traefik, kcup in a container."""
+"""From a policy to a sending mail server that trusts it, or does not: name server, TLS, Traefik, kcup in a
+container."""
 
 import re
 import subprocess
@@ -9,7 +10,7 @@ import pytest
 import trustme
 from conftest import docker
 from e2e import until
-from e2e.receiver import receiver
+from e2e.sending_server import sending_server
 from e2e.site import new_site
 
 DOMAIN = "example.com"
@@ -27,13 +28,13 @@ def new_policy(image, mode):
 
 
 class World:
-    """A site that is up, and a receiver beside it."""
+    """A running site, and a sending mail server beside it."""
 
     def __init__(self, site, sender, image):
         self.site, self.sender, self.image = site, sender, image
 
     def publish(self, policy, domain=DOMAIN):
-        """Write the policy (for the site's own domain), and its TXT record; the record's id."""
+        """Writes the policy (for the site's own domain) and its TXT record. Returns the record's id."""
         if domain == DOMAIN:
             (self.site.directory / "policy/mta-sts.txt").write_bytes(policy)
         record = kcup(self.image, "mta-sts", "txt", "--domain", domain, policy=policy).decode()
@@ -49,7 +50,7 @@ def world(image, tmp_path_factory):
     directory = tmp_path_factory.mktemp("site")
     (directory / "policy").mkdir()
     (directory / "policy/mta-sts.txt").write_bytes(new_policy(image, "testing"))
-    with new_site(directory, image, NAMES) as site, receiver(site.network, directory, site.environment) as sender:
+    with new_site(directory, image, NAMES) as site, sending_server(site.network, directory, site.environment) as sender:
         site.compose("up", "--detach")
         yield World(site, sender, image)
 
@@ -131,14 +132,14 @@ def test_a_policy_that_is_wrong_is_never_seen(world):
 
 
 def test_the_first_answer_comes_within_a_second(world, start, tmp_path):
-    """Without a health check Traefik shows a container as soon as it runs. A machine that stalls gets three tries."""
+    """Without a health check Traefik uses a container as soon as it runs. A machine that stalls gets three attempts."""
     policy = tmp_path / "policy.txt"
     policy.write_bytes(new_policy(world.image, "testing"))
     options = [f"--volume={policy}:/policy.txt:ro", "--env=FILE=/policy.txt", "--env=PRESET=mta-sts"]
     options += world.site.labels("quick.example.com")
     taken = []
     for _ in range(3):
-        time.sleep(2.5)  # Traefik takes in one change every 2 s: this one is to be the first for a while
+        time.sleep(2.5)  # Traefik handles one change every 2 s: this one should be the first for a while
         name = start(options)
         began = time.monotonic()
         until(lambda: world.site.status("mta-sts.quick.example.com"), lambda status: status == 200)

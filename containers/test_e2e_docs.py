@@ -1,11 +1,11 @@
-"""Every command of docs/mta-sts.md, run in the order of the page in one shell, says what the page says."""
+"""Every command of docs/mta-sts.md, run in order in one shell, prints what the page shows."""
 
 import re
 
 import pytest
 from conftest import ROOT, docker
 from e2e.page import check, commands
-from e2e.receiver import receiver
+from e2e.sending_server import sending_server
 from e2e.site import new_site
 
 PAGE = ROOT / "docs" / "mta-sts.md"
@@ -23,7 +23,7 @@ def test_the_page_is_true(site):
     page = commands(PAGE.read_text())
     assert len(page) > 20
     script = "".join(f"echo '<command {number}>'\n{command}\n" for number, (command, _) in enumerate(page))
-    with receiver(site.network, site.directory, site.environment) as sender:
+    with sending_server(site.network, site.directory, site.environment) as sender:
         done = sender.run("bash", "-eu", "-o", "pipefail", "-c", script, cwd=site.directory, timeout=180)
     outputs = re.split(r"^<command \d+>\n", done.stdout, flags=re.MULTILINE)[1:]
     for (command, wanted), output in zip(page, outputs, strict=False):

@@ -1,4 +1,4 @@
-"""Each image the way its users run it."""
+"""Each image, used as its users run it."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ DRAIN_LIMIT = 5
 
 
 def wait_until_running(name):
-    """`docker run` in the foreground has not made its container yet when it is started."""
+    """When `docker run` has been started in the foreground, its container does not exist yet."""
     until = time.monotonic() + 10
     while docker("inspect", "--format", "{{.State.Running}}", name, check=False).stdout.strip() != "true":
         assert time.monotonic() < until, f"{name} does not run"
@@ -83,7 +83,7 @@ def test_ends_while_it_waits_for_standard_input(image, new_name, signal):
     name = new_name()
     with subprocess.Popen(["docker", "run", "--interactive", "--name", name, image], stdin=subprocess.PIPE):
         wait_until_running(name)
-        # More than once: until kcup has its handlers the kernel drops what is sent to PID 1.
+        # Repeatedly: until kcup has its handlers, the kernel drops signals for PID 1.
         while state(name)["Running"]:
             docker("kill", "--signal", signal, name, check=False)
         assert state(name)["ExitCode"] == 0
@@ -112,7 +112,7 @@ def test_holds_one_file(image, new_name, tmp_path):
     docker("create", "--name", name, image)
     docker("export", "--output", str(archive), name)
     with tarfile.open(archive) as files:
-        # What the engine itself lays into every container is left out.
+        # Without the files that the engine itself adds to every container.
         held = {file.name.split("/")[0] for file in files} - {"dev", "etc", "proc", "sys", ".dockerenv"}
     assert held == {"kcup"}
 
@@ -130,5 +130,5 @@ def test_is_described(settings, image):
     assert labels["version"] == VERSION
     assert labels["licenses"] == "MIT"
     assert labels["created"] == datetime.fromtimestamp(commit_time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    # What is known of them depends on who builds; containers/test_pipeline.py looks at a release's.
+    # These depend on who builds; containers/test_pipeline.py checks those of a release.
     assert all(labels[name] for name in ("authors", "description", "revision", "url", "source", "documentation"))

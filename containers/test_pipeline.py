@@ -1,4 +1,4 @@
-"""make ci-local: .gitlab-ci.yml itself, for a release branch, for main and for a tag; and what it published, run."""
+"""make ci-local: .gitlab-ci.yml itself, for a release branch, main and a tag; and the published images, run."""
 
 import json
 import subprocess
@@ -63,7 +63,7 @@ def passed(project, *jobs, **variables):
 
 @pytest.fixture(scope="module")
 def prerelease(project, registry):
-    """A release branch's pipeline; the name that its images should have, and the tags that there are."""
+    """A release branch's pipeline, the name that its images should have, and the existing tags."""
     project.git("checkout", "--quiet", "-b", f"release-{TAG}")
     project.date_the_changelog()
     passed(project, *BUILD, "image-publish")
@@ -75,7 +75,7 @@ def prerelease(project, registry):
 
 @pytest.fixture(scope="module")
 def merged(project, prerelease):
-    """main at what was the release branch; its commit."""
+    """main, moved to the release branch; its commit."""
     project.git("checkout", "--quiet", "-B", "main")
     project.git("push", "--quiet", "origin", "main")
     return project.git("rev-parse", "HEAD")
@@ -83,7 +83,7 @@ def merged(project, prerelease):
 
 @pytest.fixture(scope="module")
 def refused(project, merged, remote, place):
-    """What main's pipeline prints with another key, and for a host that has another."""
+    """The output of main's pipeline with a wrong key, and for a host with a wrong key."""
     other = asyncssh.generate_private_key(KIND)
     wrong = {"DEPLOY_KEY": other.export_private_key().decode(), "DEPLOY_KNOWN_HOSTS": remote.known_hosts(other)}
     printed = []
@@ -97,7 +97,7 @@ def refused(project, merged, remote, place):
 
 @pytest.fixture(scope="module")
 def released(project, merged, refused):
-    """The pipelines of main and of the tag that it makes."""
+    """The pipelines of main and of the tag that it sets."""
     passed(project, "tag")
     passed(project, *BUILD, "image-release", CI_COMMIT_TAG=TAG, CI_COMMIT_BRANCH="")
     return TAG
@@ -145,7 +145,7 @@ def test_a_tag_publishes_the_release(twin, registry, released):
 
 @pytest.fixture
 def pulled(twin, registry, released, tmp_path, monkeypatch):
-    """pulled(architecture): the released image, pulled as that platform would pull it, by its digest."""
+    """pulled(architecture): the released image, pulled by its digest, as that platform would."""
     names = []
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     docker("login", "--username", registry.user, "--password-stdin", registry.address, input=registry.password)
@@ -181,7 +181,7 @@ def test_what_was_published_is_described(twin, architecture, pulled, project, me
 
 @pytest.mark.parametrize("architecture", MACHINES)
 def test_the_same_program_comes_of_another_folder(twin, architecture, pulled, project, new_name, tmp_path):
-    """The job has built it in a folder below this test's, the image in a container."""
+    """The job built it in a folder below this test's, the image in a container."""
     name = new_name()
     docker("create", "--name", name, pulled(architecture))
     docker("cp", f"{name}:/kcup", str(tmp_path / "kcup"))
@@ -206,7 +206,7 @@ def told_by(*command, directory=None):
 
 
 def crates(project):
-    """As cargo's own tree of the program has them."""
+    """The crates in cargo's own tree of the program."""
     options = ["--locked", "--edges=normal,build", "--prefix=none", "--target=x86_64-unknown-linux-musl"]
     lines = told_by("cargo", "tree", *options, directory=project.directory / "kcup-rust")
     packages = {tuple(line.split(" ")[:2]) for line in lines}
@@ -214,6 +214,6 @@ def crates(project):
 
 
 def modules(project):
-    """As the linker wrote them into the program."""
+    """The modules that the linker recorded in the program."""
     lines = told_by("go", "version", "-m", project.artifact("build-go", "kcup-go-amd64"))
     return {tuple(line.split()[1:3]) for line in lines if line.split()[0] == "dep"}

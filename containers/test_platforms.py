@@ -1,4 +1,4 @@
-"""The image of each platform; and images made from it."""
+"""The image of each platform, and images built on it."""
 
 import json
 import uuid
@@ -54,7 +54,7 @@ def test_the_program_has_no_time_of_its_own(platform_image, new_name, tmp_path):
 
 @pytest.fixture
 def extended(image, tmp_path):
-    """An image made from ours as README has it."""
+    """An image built on ours as README shows."""
     (tmp_path / "hello.html").write_text("<p>hello</p>\n")
     (tmp_path / "Dockerfile").write_text(f"FROM {image}\nCOPY hello.html /\nENV FILE=/hello.html\n")
     name = f"kcup-test-{uuid.uuid4().hex[:12]}"

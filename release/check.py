@@ -39,7 +39,7 @@ def wrong_versions():
 
 
 def sections():
-    """The changelog's headings with what stands under each."""
+    """The changelog's headings, with the text under each."""
     parts = HEADING.split(read("CHANGELOG.md"))[1:]
     return list(zip(parts[::2], (text.strip() for text in parts[1::2]), strict=True))
 
@@ -69,7 +69,7 @@ def is_date(text):
 
 
 def wrong_release():
-    """A release has a section of its own, and nothing waits for the next one."""
+    """A release has its own section, and nothing is left under Unreleased."""
     texts = {heading.partition(" ")[0]: text for heading, text in sections()}
     if not texts.get(f"[{version()}]"):
         yield f'CHANGELOG.md: there is nothing about "{version()}"'

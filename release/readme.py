@@ -21,7 +21,7 @@ def ask_for_help(program):
 
 
 def options_table(help_text):
-    """A row for each option that has a variable; --help and --version have none."""
+    """A row for each option with a variable; --help and --version have none."""
     rows = ["| option | variable | default | |", "|---|---|---|---|"]
     for entry in ENTRY.finditer(help_text):
         cells = (f"`{entry['option'].strip()}`", f"`{entry['variable']}`", entry["default"], entry["help"])
@@ -30,7 +30,7 @@ def options_table(help_text):
 
 
 def with_options(readme, help_text):
-    """README's text with the table of this help in it."""
+    """README's text with the table of options from this help."""
     if len(SECTION.findall(readme)) != 1:
         raise SystemExit("README.md: the marks of the options are not there, or more than once")
     return SECTION.sub(lambda section: section[1] + "\n" + options_table(help_text) + "\n" + section[2], readme)

@@ -32,14 +32,15 @@ def output(*command, directory, **variables):
 
 
 def component(kind, name, version, **more):
-    """A library by the name that its ecosystem gives it, `kind` being `cargo`, `golang` or `generic`."""
+    """A library by its name in its ecosystem; `kind` is `cargo`, `golang` or `generic`."""
     namespace, _, last = name.rpartition("/")
     url = PackageURL(kind, namespace or None, last, version)
     return Component(type=ComponentType.LIBRARY, name=name, version=version, purl=url, bom_ref=str(url), **more)
 
 
 def rust():
-    """The program, what cargo compiles for it, macros and build scripts included, and who needs whom."""
+    """The program, everything that cargo compiles for it, including macros and build scripts, and their
+    dependencies."""
     directory = ROOT / "kcup-rust"
     command = ("cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={TARGET}")
     metadata = json.loads(output(*command, directory=directory))
@@ -68,7 +69,8 @@ def crate(package, checksum):
 
 
 def go():
-    """The program, the modules of all packages in it, and who needs whom. What go.sum holds is no file's checksum."""
+    """The program, the modules of all its packages, and their dependencies. The hashes in go.sum are not those of
+    files."""
     directory = ROOT / "kcup-go"
     command = ("go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", ".")
     lines = set(output(*command, directory=directory, CGO_ENABLED="0", GOOS="linux").split("\n")) - {""}

@@ -1,4 +1,4 @@
-"""Each disagreement that release/check.py looks for, planted in a copy of what it reads."""
+"""Each disagreement that release/check.py finds, planted in a copy of the files that it reads."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ READ = [
     *("VERSION", "CHANGELOG.md", "README.md", "release/check.py", "release/readme.py"),
     *("kcup-rust/Cargo.toml", "kcup-rust/Cargo.lock", "kcup-rust/fuzz/Cargo.lock"),
 ]
-# Their help is all that is asked of them.
+# Only their help is needed.
 PROGRAM = "#!/bin/sh\necho 'Options:\n  -p, --port N\n          port to listen on [variable: PORT, default: 5000]'\n"
 VERSION = (ROOT / "VERSION").read_text().strip()
 DATED = f"## [{VERSION}] - 2026-02-28"

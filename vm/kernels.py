@@ -1,4 +1,4 @@
-"""Kernels of Debian, fetched and unpacked into bin/vm, never installed."""
+"""Debian's kernels, downloaded and unpacked into bin/vm, never installed."""
 
 import re
 import subprocess
@@ -7,19 +7,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "bin" / "vm"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# The suite of each. Its current cloud kernel is taken: older ones do not stay in the archive.
+# The suite of each, whose current cloud kernel is used, since older ones are removed from the archive.
 SUITES = {"bookworm": "Linux 6.1", "trixie": "Linux 6.12"}
 
 
 def mirror():
-    """Where this machine has Debian's packages from."""
+    """Where this machine gets Debian's packages."""
     command = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
     found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     return next((uri for uri in found if uri.rstrip("/").endswith("/debian")), "http://deb.debian.org/debian")
 
 
 def apt(suite, *arguments, **options):
-    """An apt that knows one suite and nothing of this machine."""
+    """An apt that knows one suite and ignores this machine's configuration."""
     home = CACHE / suite / "apt"
     for folder in ("lists/partial", "cache/archives/partial"):
         (home / folder).mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def apt(suite, *arguments, **options):
 
 
 def kernel(suite):
-    """The kernel's path, and the package and version that it is of."""
+    """The kernel's path, with the package and version that it comes from."""
     unpacked = CACHE / suite / "kernel"
     if not list(unpacked.glob("boot/vmlinuz-*")):
         print(f"fetching the kernel of Debian {suite}", flush=True)

@@ -1,4 +1,4 @@
-"""A virtual machine that runs a plan: its files, its start, the lines it prints, its end."""
+"""A virtual machine that runs a plan: its files, its start, its output, its end."""
 
 import json
 import os
@@ -11,15 +11,15 @@ import threading
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
-# Instructions are counted: time in the machine is theirs, 2 to the power of SHIFT ns each, whatever this host does.
+# Time in the machine follows its instructions, 2 to the power of SHIFT ns each, whatever this host does.
 SHIFT = 1
 MIPS = 1000 >> SHIFT
-# Without ERMS, copying counts as what it takes. The emulator's CMPXCHG16B leaves wrong flags behind.
+# Without ERMS, copying counts every instruction. The emulator's CMPXCHG16B sets wrong flags.
 QEMU = shlex.split(
     "setpriv --pdeathsig KILL qemu-system-x86_64 -accel tcg -cpu max,-erms,-cx16 -m 3072 -smp 1"
     f" -icount shift={SHIFT},sleep=off -display none -monitor none -nic none -no-reboot"
 )
-# Debian's own, with what their dynamic linker loads.
+# Debian's programs, with the libraries that they load.
 OTHERS = ["/usr/sbin/nginx", "/usr/sbin/lighttpd", "/usr/bin/wrk"]
 FOLDERS = ["bin", "dev", "etc", "proc", "sys", "run", "tmp", "var/log/nginx", "var/lib/nginx", "var/log/lighttpd"]
 APPEND = (
@@ -29,13 +29,13 @@ APPEND = (
 
 
 def with_libraries(program):
-    """The program and what ldd lists."""
+    """The program and the libraries listed by ldd."""
     listed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
     return [program, *re.findall(r"(/\S+) \(0x", listed)]
 
 
 def initramfs(into, programs, plan):
-    """Writes the archive of everything that is in the machine. `programs` are the paths of kcup-rust and kcup-go."""
+    """Writes the archive of all files in the machine. `programs` are the paths of kcup-rust and kcup-go."""
     root = into / "root"
     for folder in FOLDERS:
         (root / folder).mkdir(parents=True)
@@ -61,7 +61,7 @@ def initramfs(into, programs, plan):
 
 
 class Machine:
-    """Boots and yields results as they come. Ended after `seconds`, whatever it does then."""
+    """Boots, and yields results as they arrive. It is ended after `seconds`, whatever it is doing."""
 
     def __init__(self, kernel, programs, plan, seconds, verbose=False):
         self.kernel, self.programs, self.plan, self.seconds, self.verbose = kernel, programs, plan, seconds, verbose
@@ -86,7 +86,7 @@ class Machine:
         self.folder.cleanup()
 
     def results(self):
-        """One for each row of the plan, unless the machine ends before; with the CPU time that it took here."""
+        """One result for each row of the plan, unless the machine ends before; with the CPU time used on this host."""
         before = self.cpu_seconds()
         for line in self.process.stdout:
             now = self.cpu_seconds()

@@ -1,4 +1,4 @@
-"""What is run, as data: plan.toml."""
+"""The attacks as data: plan.toml."""
 
 import tomllib
 from itertools import product
@@ -12,12 +12,12 @@ ATTACKS = PLAN["attacks"]
 
 
 def groups(full):
-    """The rows of each group, which are run one after the other in a machine of its own."""
+    """The rows of each group, which run one after another in their own machine."""
     return [rows({"server": TWINS, "peers": 0} | group) for group in PLAN["full" if full else "quick"]]
 
 
 def rows(group):
-    """All combinations of what is listed. `peers` takes the place of as many as the scenario has."""
+    """All combinations of the listed values. `peers` replaces the scenario's own number."""
     combinations = product([group["kernel"]], *(group[part] for part in KEY[1:]))
     return [dict(zip(KEY, values, strict=True)) | {"peers": group["peers"]} for values in combinations]
 

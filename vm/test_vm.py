@@ -1,4 +1,4 @@
-"""pytest vm: every attack of plan.toml, in virtual machines, as many at a time as there are CPUs."""
+"""pytest vm: every attack of plan.toml, in as many virtual machines at a time as there are CPUs."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ SECONDS = 7200 if FULL else 600
 
 
 def run(path, plan, futures):
-    """Fills in what became of each row, or why the machine did not come to it."""
+    """Fills in the result of each row, or why the machine did not get to it."""
     left = list(plan)
     try:
         with Machine(path, PROGRAMS, plan, SECONDS) as machine:
@@ -39,7 +39,7 @@ def run(path, plan, futures):
 
 @pytest.fixture(scope="session")
 def results(request):
-    """What becomes of each row that was selected, later or sooner."""
+    """The result of each selected row, once it is known."""
     selected = [item.callspec.params["row"] for item in request.session.items if "row" in item.fixturenames]
     futures = {name(row): Future() for row in selected}
     paths = {suite: kernel(suite)[0] for suite in sorted({row["kernel"] for row in selected})}
@@ -48,7 +48,7 @@ def results(request):
             if plan := [row for row in group if name(row) in futures]:
                 machines.submit(run, paths[plan[0]["kernel"]], plan, futures)
         yield futures
-    # README tells of a run that is full and whole.
+    # README shows only complete full runs.
     whole = FULL and len(futures) == sum(len(group) for group in GROUPS)
     write([future.result() for future in futures.values() if not future.exception()], whole)
 
@@ -65,8 +65,8 @@ def write(results, whole):
 
 
 def again(row):
-    """The row by itself. Of connections that began in the same tenth of a second any may be reset for want of memory,
-    one that would have read among them (SPEC K-87b): once that is bad luck."""
+    """Runs the row by itself. Of connections that began in the same tenth of a second, any may be reset for want
+    of memory, including one that would have read (SPEC K-87b): once is bad luck."""
     futures = {name(row): Future()}
     run(kernel(row["kernel"])[0], [row], futures)
     return futures[name(row)].result()
@@ -78,5 +78,5 @@ def test_nobody_pushes_it_over(results, row):
     if row["server"] in TWINS and result["failed"] and all(UNLUCKY.fullmatch(why) for why in result["failed"]):
         warnings.warn(f"run again: {result['failed']}", stacklevel=1)
         result = again(row)
-    # The others are there to be compared with: they need not live.
+    # The other servers are only for comparison and may die.
     assert result["ok"] or row["server"] not in TWINS, json.dumps(result, indent=1)

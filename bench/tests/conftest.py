@@ -1,4 +1,4 @@
-"""A small run as the benchmarks leave it, made up: two points, three contenders, two rounds."""
+"""A small invented run, as the benchmarks would leave it: two points, four contenders, two rounds."""
 
 import json
 

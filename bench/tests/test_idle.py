@@ -1,4 +1,4 @@
-"""Asking all connections again ends, whatever the server does."""
+"""Making requests on all connections again ends, whatever the server does."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""What wrk, k6 and perf say is read as they say it."""
+"""The output of wrk, k6 and perf is read correctly."""
 
 import flame
 import pytest

@@ -1,4 +1,4 @@
-"""The files that declare scenarios and peers: everything they name is there, and a run takes no longer than it may."""
+"""The files of scenarios and peers: everything they name exists, and a run takes no longer than allowed."""
 
 import charts
 import correctness

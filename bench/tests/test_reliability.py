@@ -1,4 +1,4 @@
-"""README's section of reliability and the chart of the hour, of made-up data; and that README says what was seen."""
+"""README's section on reliability and the chart of the hour, from invented data; and README matches the results."""
 
 import pytest
 import reliability

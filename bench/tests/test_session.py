@@ -1,4 +1,4 @@
-"""A quick run says what it leaves out."""
+"""A quick run reports what it leaves out."""
 
 import session
 from peers import Tool

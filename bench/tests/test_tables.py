@@ -1,4 +1,4 @@
-"""Medians, ratios, and who loses."""
+"""Medians, ratios and losses."""
 
 from tables import broken, cell_of, losses, point_name, points, ratio, scenario_table
 

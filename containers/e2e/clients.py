@@ -1,4 +1,4 @@
-"""Clients that look at every answer while something is done to the servers."""
+"""Clients that check every response while the servers change."""
 
 import http.client
 import itertools
@@ -11,7 +11,7 @@ THREADS = 3
 
 
 class Clients:
-    """Clients that ask one request after the other, every second one for a change only, and look at each answer."""
+    """Clients that make one request after another, every second one conditional, and check each response."""
 
     def __init__(self, edge, contents):
         self.edge, self.contents, self.ended = edge, contents, threading.Event()
@@ -46,7 +46,7 @@ class Clients:
                         self.failures.append(f"failed twice: {error!r}")
 
     def ask(self, connection, conditional, known):
-        """The tag of the answer. Status 200 is a whole content under its own tag, 304 is for the tag that was sent."""
+        """The response's tag. A 200 is a whole content with its own tag; a 304 is for the tag that was sent."""
         connection.request("GET", PATH, headers=conditional)
         answer = connection.getresponse()
         body, seen = answer.read(), answer.headers.get("etag")

@@ -1,4 +1,5 @@
-"""What stands before kcup: Traefik, with certificates of an authority that the test made and no other one to ask."""
+"""The proxy in front of kcup: Traefik, with certificates of the test's own authority, and without access to any
+other."""
 
 import contextlib
 import functools
@@ -23,7 +24,7 @@ HOST = "mta-sts.example.com"
 
 
 class Edge:
-    """The certificates in a directory, which Traefik watches; `published` says where Traefik is on this machine."""
+    """The certificates in a directory, which Traefik watches; `published` is Traefik's port on this machine."""
 
     def __init__(self, directory, names):
         self.tls = directory / "tls"
@@ -34,19 +35,19 @@ class Edge:
         self.certify(*names)
 
     def certify(self, *names, until=None):
-        """Give Traefik a certificate for these names, good until then; it sees the change by itself."""
+        """Gives Traefik a certificate for these names, valid until then; Traefik notices it by itself."""
         certificate = self.authority.issue_cert(*names, not_after=until)
         certificate.private_key_and_cert_chain_pem.write_to_path(self.tls / "new.pem")
         (self.tls / "new.pem").rename(self.tls / "all.pem")
         pair = {"certFile": "/tls/all.pem", "keyFile": "/tls/all.pem"}
-        # The default one too: else Traefik makes one itself for a name that no certificate is for.
+        # Also the default certificate: otherwise Traefik makes one itself for names without a certificate.
         tls = {"certificates": [pair], "stores": {"default": {"defaultCertificate": pair}}}
-        # Traefik looks at the file that names the certificate: another comment makes it another one.
+        # Traefik watches the file that names the certificate: a new comment makes it reload.
         (self.tls / "new").write_text(f"# {uuid.uuid4()}\n" + json.dumps({"tls": tls}))
         (self.tls / "new").rename(self.tls / "tls.yaml")
 
     def overlay(self, service):
-        """What is laid over a service of Traefik in a compose file."""
+        """The additions to a Traefik service in a compose file."""
         options = ["--providers.file.directory=/tls", "--certificatesResolvers.acme.acme.caServer=https://127.0.0.1:1/"]
         return {"command": service["command"] + options, "volumes": [f"{self.tls}:/tls:ro"]}
 
@@ -57,21 +58,21 @@ class Edge:
         return context
 
     def connect(self, host=HOST):
-        """A connection over TLS to Traefik, for requests to this host."""
+        """A TLS connection to Traefik, for requests to this host."""
         connection = http.client.HTTPConnection(host)
         there = socket.create_connection(self.published, timeout=3)
         connection.sock = self.trust.wrap_socket(there, server_hostname=host)
         return connection
 
     def get(self, host=HOST, path=PATH, headers=None):
-        """Status, header fields and body of the answer."""
+        """Status, header fields and body of the response."""
         with contextlib.closing(self.connect(host)) as connection:
             connection.request("GET", path, headers=headers or {})
             answer = connection.getresponse()
             return answer.status, answer.headers, answer.read()
 
     def status(self, host=HOST):
-        """The status alone, or why there is none: Traefik may still ask a container that has just ended."""
+        """The status, or why there is none: Traefik may still send requests to a container that has just ended."""
         try:
             return self.get(host)[0]
         except (OSError, http.client.HTTPException) as error:
@@ -79,7 +80,7 @@ class Edge:
 
 
 def environment(image):
-    """The variables that a user of deploy/ sets, and those that a test has to."""
+    """The variables that a user of deploy/ sets, and those that a test needs."""
     return os.environ | {
         "DOMAIN": "example.com",
         "ACME_EMAIL": "postmaster@example.com",
@@ -91,7 +92,7 @@ def environment(image):
 
 
 def make_traefik(image):
-    """Make sure that the image is there: pulled, or else made of the same program as PyPI has it."""
+    """Makes sure that the image exists: pulled, or else built from the same program on PyPI."""
     for find in (("image", "inspect"), ("pull",)):
         if docker(*find, image, check=False).returncode == 0:
             return

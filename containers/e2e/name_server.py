@@ -1,4 +1,4 @@
-"""name_server.py DIRECTORY: answers on 127.0.0.1:53 with the records of DIRECTORY/*.zone, as they are at the time."""
+"""name_server.py DIRECTORY: a name server on 127.0.0.1:53 with the current records of DIRECTORY/*.zone."""
 
 import sys
 from pathlib import Path

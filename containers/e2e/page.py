@@ -10,7 +10,7 @@ COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
 def commands(text):
-    """Each command of the page, and the lines that are to come out of it."""
+    """Each command of the page, with the lines that it should print."""
     return [(found[1], found[2].splitlines()) for block in BLOCK.findall(text) for found in COMMAND.finditer(block)]
 
 

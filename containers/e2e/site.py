@@ -1,4 +1,4 @@
-"""deploy/compose.yaml the way a user has it: copied into a directory of its own, with a policy beside it."""
+"""deploy/compose.yaml as a user has it: copied into its own directory, with a policy beside it."""
 
 import contextlib
 import functools
@@ -18,7 +18,7 @@ TRAEFIK = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["tra
 
 
 class Site(Edge):
-    """A directory with compose.yaml in it, the network that it is on, and the records that lead to its Traefik."""
+    """A directory with compose.yaml, its network, and the DNS records that point to its Traefik."""
 
     def __init__(self, directory, image, names):
         super().__init__(directory, names)
@@ -35,7 +35,7 @@ class Site(Edge):
         }
 
     def lay_out(self, address):
-        """The files of the site, where Traefik is to have this address."""
+        """The files of the site, where Traefik should have this address."""
         for name in ("compose.yaml", "compose.healthcheck.yaml"):
             shutil.copy(DEPLOY / name, self.directory)
         traefik = self.overlay(TRAEFIK) | {"networks": {"default": {"ipv4_address": address}}}
@@ -56,7 +56,7 @@ class Site(Edge):
         return self.compose("ps", "--quiet", service).strip()
 
     def labels(self, domain):
-        """Options for `docker run` that put a container behind Traefik as compose.yaml does, for another domain."""
+        """Options of `docker run` that put a container behind Traefik as compose.yaml does, for another domain."""
         labels = json.loads(self.compose("config", "--format", "json"))["services"]["kcup"]["labels"]
         router = domain.replace(".", "-")
         named = {key.replace("mta-sts", router): value.replace("example.com", domain) for key, value in labels.items()}
@@ -70,7 +70,7 @@ class Site(Edge):
 
 @contextlib.contextmanager
 def new_site(directory, image, names):
-    """A site that is not up yet; what was started of it is removed at the end."""
+    """A site that has not been started; everything started from it is removed at the end."""
     site = Site(directory, image, names)
     try:
         site.lay_out(make_network(site.network))

@@ -1,1 +1,1 @@
-"""What .gitlab-ci.yml needs to be run for real: a project to run it in, a git remote, a registry."""
+"""Everything that .gitlab-ci.yml needs to run for real: a project, a git remote, a registry."""

@@ -1,4 +1,4 @@
-"""A bare git repository behind an SSH server on 127.0.0.1, which lets in whoever has the one deploy key."""
+"""A bare git repository behind an SSH server on 127.0.0.1, which accepts one deploy key."""
 
 import asyncio
 import shlex
@@ -12,7 +12,7 @@ KIND = "ssh-ed25519"
 
 
 class GitRemote:
-    """The server, the deploy key's file and the known_hosts file that belong to it. It ends with the `with`."""
+    """The server, with the files of its deploy key and known_hosts. It ends with the block."""
 
     def __init__(self, directory):
         self.repository = directory / "remote.git"
@@ -64,7 +64,7 @@ class GitRemote:
         return f"[127.0.0.1]:{self.port} {(key or self.host_key).export_public_key().decode()}"
 
     def references(self):
-        """The names of its branches and tags, and the commits they are at."""
+        """The names of its branches and tags, with their commits."""
         command = ["git", "for-each-ref", "--format=%(refname) %(objectname)"]
         lines = subprocess.run(command, cwd=self.repository, capture_output=True, text=True, check=True).stdout
         return dict(line.split(" ") for line in lines.splitlines())

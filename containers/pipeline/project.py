@@ -1,4 +1,4 @@
-"""A copy of this work tree as a repository of its own, in which gitlab-ci-local runs .gitlab-ci.yml."""
+"""A copy of this work tree as a separate repository, in which gitlab-ci-local runs .gitlab-ci.yml."""
 
 import os
 import re
@@ -9,13 +9,13 @@ from datetime import date
 from conftest import ROOT, VERSION
 
 GITLAB = ROOT / "release" / "node_modules" / ".bin" / "gitlab-ci-local"
-# What `make` and an outer pipeline tell their children.
+# Variables that `make` and an outer pipeline set for their children.
 FOREIGN = re.compile(r"CI(_.*)?|GITLAB_.*|MAKE.*|MFLAGS|SOURCE_DATE_EPOCH|VENV")
 PATH = "kcup/kcup"
 
 
 class Project:
-    """`variables` are what GitLab and its settings would give to every job."""
+    """`variables` are those that GitLab and its settings would give to every job."""
 
     def __init__(self, directory, remote, variables):
         self.directory = directory / "kcup"
@@ -26,12 +26,13 @@ class Project:
         self.copy()
         self.git("init", "--quiet", "--initial-branch=main")
         self.git("remote", "add", "origin", remote.url(PATH))
-        # The developer's own way to the remote; the deploy key is the pipeline's.
+        # The developer's own key for the remote; the deploy key is the pipeline's.
         self.git("remote", "set-url", "--push", "origin", str(remote.repository))
         self.commit("What is in the work tree")
 
     def copy(self):
-        """Whatever git would look at, with its times, so that compilers know again what they have compiled."""
+        """Copies every file that git would consider, with its times, so that compilers recognise what they have
+        compiled."""
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT,
@@ -55,7 +56,7 @@ class Project:
         self.git("commit", "--quiet", "--allow-empty", f"--message={message}")
 
     def date_the_changelog(self):
-        """As a release does; where VERSION has its section, nothing."""
+        """As a release does, unless VERSION has its section."""
         changelog = self.directory / "CHANGELOG.md"
         text = changelog.read_text()
         if f"## [{VERSION}]" not in text:
@@ -64,7 +65,8 @@ class Project:
         self.commit(f"Release {VERSION}")
 
     def run(self, *jobs, **variables):
-        """Jobs of a pipeline for what is checked out, in the order of their stages: exit status and what they print."""
+        """Runs jobs of a pipeline for what is checked out, in the order of their stages. Returns exit status and
+        output."""
         options = [f"--variable={name}={value}" for name, value in {**self.variables, **variables}.items() if value]
         options += [f"--unset-variable={name}" for name, value in variables.items() if not value]
         environment = {name: value for name, value in os.environ.items() if not FOREIGN.fullmatch(name)}
@@ -86,7 +88,7 @@ class Project:
 
 
 def caches():
-    """This machine's instead of the project's: a runner would have filled those in an earlier pipeline."""
+    """This machine's caches instead of the project's, which an earlier pipeline would have filled on a runner."""
     go = subprocess.run(["go", "env", "GOPATH", "GOCACHE"], capture_output=True, text=True, check=True)
     gopath, gocache = go.stdout.splitlines()
     return {

@@ -1,4 +1,4 @@
-"""A container registry on 127.0.0.1 that asks for a user and a password: Debian's docker-registry."""
+"""A container registry on 127.0.0.1 that requires a user and a password: Debian's docker-registry."""
 
 import json
 import re
@@ -17,7 +17,7 @@ MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 
 
 class Registry:
-    """Its address, its user, and what it holds. It ends with the `with`."""
+    """Its address, its user, and its contents. It ends with the block."""
 
     def __init__(self, directory):
         self.user, self.password = "pipeline", secrets.token_urlsafe()
@@ -43,7 +43,7 @@ class Registry:
             told.append(line)
             if match := LISTENING.search(line):
                 self.address = match[1]
-                # Read on, or it stops once the pipe is full.
+                # Keep reading, since it stops when the pipe is full.
                 threading.Thread(target=self.process.stderr.read, daemon=True).start()
                 return self
         raise RuntimeError(f"the registry has ended: {''.join(told)}")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Fresh requests for content of many MiB ask for this part of it.
+// The part of the content that a fresh request fetches if the content has many MiB.
 const (
 	part    = 64 << 10
 	partial = "Range: bytes=0-65535\r\n"
@@ -19,7 +19,7 @@ const (
 // share is a part of the group's memory, in hundredths.
 func (r *run) share(hundredths int) int { return r.Memory * mib / 100 * hundredths }
 
-// load puts a version in the file's place and waits until the server has it.
+// load replaces the file with a version and waits until the server serves it.
 func (r *run) load(size, version int) error {
 	if err := os.WriteFile(contentPath, content(size, version), 0o644); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (r *run) load(size, version int) error {
 	return fmt.Errorf("version %d was not loaded", version)
 }
 
-// reloads are 50, of a fifth of the memory, while each version is read slowly by somebody.
+// reloads are 50 reloads of a fifth of the memory, while one client reads each version slowly.
 func reloads(r *run) error {
 	size, count := r.share(20), 50
 	if r.Peers > 0 {
@@ -91,7 +91,7 @@ func reloads(r *run) error {
 	})
 }
 
-// grow begins with 1 KB, loads three fifths of the memory, and has then as many connections as the server says.
+// grow begins with 1 KB, loads three fifths of the memory, and then opens as many connections as the server allows.
 func grow(r *run) error {
 	if err := r.serve(1000, "--idle-timeout-seconds", "600"); err != nil {
 		return err
@@ -109,7 +109,7 @@ func grow(r *run) error {
 	return r.beset(most, crowd{request: head, await: 66})
 }
 
-// wrongFile overwrites a policy with an ordinary log file: the good one stays.
+// wrongFile overwrites a policy with an ordinary log file: the last good one stays.
 func wrongFile(r *run) error {
 	policy := "version: STSv1\r\nmode: enforce\r\nmx: mx.example.com\r\nmax_age: 604800\r\n"
 	if err := os.WriteFile(contentPath, []byte(policy), 0o644); err != nil {
@@ -139,7 +139,7 @@ func wrongFile(r *run) error {
 	}, func() {})
 }
 
-// tooBig is content that the limit cannot hold: refused at start, with one line.
+// tooBig is content that does not fit into the limit: it is refused at start, with one line.
 func tooBig(r *run) error {
 	for _, size := range []int{r.share(110), r.share(99)} {
 		if err := os.WriteFile(contentPath, content(size, 1), 0o644); err != nil {
@@ -189,7 +189,7 @@ func (r *run) refused(args ...string) (err error) {
 	return nil
 }
 
-// rest is one request, and then silence. The goals are for transparent huge pages, as Debian has them.
+// rest is one request, and then silence. The goals hold with Debian's setting of transparent huge pages.
 func rest(r *run) error {
 	if err := r.serve(66); err != nil {
 		return err

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// crowd is many peers that do the same, on sockets of their own, without a thread each.
+// crowd is many peers that do the same, each with its own socket and without its own thread.
 type crowd struct {
 	server  *server
 	request []byte
 	// endless peers send the request again and again.
 	endless bool
-	// await is how many bytes of a response each reads, and then no more.
+	// await is how many bytes of a response each reads before it stops reading.
 	await int
 
 	epoll  int
 	peers  []*peer // by descriptor
 	opened int
-	// ended is how many the server has ended.
+	// ended is how many connections the server has ended.
 	ended int
-	// moved is when one last sent or received something.
+	// moved is when a peer last sent or received something.
 	moved time.Time
 }
 
@@ -29,14 +29,14 @@ type peer struct {
 	settled       bool
 }
 
-// What of a crowd may be on its way at once: less than any listener's backlog.
+// How many of a crowd connect at the same time: fewer than any listener's backlog.
 const unsettledMost = 64
 
-// assemble opens so many peers, one after the other, until all have sent what they send, the server is dead, or time is up.
+// assemble opens this many peers, one after another, until all have sent their bytes, the server is dead, or time is up.
 func (c *crowd) assemble(count int, within time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// The load gives way to the server and to whoever asks: on real networks they do not share a CPU.
+	// The load gives way to the server and to fresh requests, which would not share its CPU on real networks.
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 10)
 	defer syscall.Setpriority(syscall.PRIO_PROCESS, 0, 0)
 	var err error
@@ -54,14 +54,14 @@ func (c *crowd) assemble(count int, within time.Duration) {
 	}
 }
 
-// hold keeps the peers as they are, endless ones sending, for so long.
+// hold keeps the peers as they are, endless ones sending, for this long.
 func (c *crowd) hold(last time.Duration) {
 	for deadline := time.Now().Add(last); time.Now().Before(deadline) && !c.server.dead(); {
 		c.turn(20)
 	}
 }
 
-// open begins a connection; false when there is no room for it now.
+// open begins a connection; it returns false if there is no room for it now.
 func (c *crowd) open() bool {
 	family := syscall.AF_INET
 	if c.server.network == "unix" {
@@ -90,7 +90,7 @@ func (c *crowd) watch(p *peer, operation int, events uint32) {
 	}
 }
 
-// turn does what can be done now, and returns how many peers settled by it.
+// turn does what can be done now, and returns how many peers have settled.
 func (c *crowd) turn(milliseconds int) int {
 	var events [256]syscall.EpollEvent
 	count, err := syscall.EpollWait(c.epoll, events[:], milliseconds)

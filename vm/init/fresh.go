@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// getOnce asks once on a connection of its own, and returns the whole body.
+// getOnce makes one request on a new connection, and returns the whole body.
 func getOnce(network, addr, path, fields string, within time.Duration) ([]byte, error) {
 	connection, err := dial(network, addr, within)
 	if err != nil {
@@ -33,12 +33,12 @@ func getOnce(network, addr, path, fields string, within time.Duration) ([]byte, 
 	return body, err
 }
 
-// fetch asks the server for its content.
+// fetch requests the server's content.
 func (s *server) fetch(fields string, within time.Duration) ([]byte, error) {
 	return getOnce(s.network, s.addr, s.path, fields, within)
 }
 
-// asker asks on a fresh connection every so often, whatever became of the requests before.
+// asker makes requests on fresh connections at intervals, whatever happened to earlier requests.
 type asker struct {
 	server  *server
 	fields  string
@@ -49,7 +49,7 @@ type asker struct {
 	freshResult
 }
 
-// freshResult is what became of fresh requests.
+// freshResult summarises fresh requests.
 type freshResult struct {
 	Answered int      `json:"answered"`
 	Failed   int      `json:"failed"`
@@ -59,7 +59,7 @@ type freshResult struct {
 
 const (
 	askedEvery = 250 * time.Millisecond
-	// A request that took longer than a promise is still waited for: how much longer is worth knowing.
+	// A request that has already taken too long is still waited for, to learn how long it takes.
 	givenUp = 10 * time.Second
 )
 
@@ -104,7 +104,7 @@ func (a *asker) once() {
 	}
 }
 
-// finish waits for the requests under way.
+// finish waits for the requests in progress.
 func (a *asker) finish() freshResult {
 	close(a.stop)
 	a.waiting.Wait()
@@ -116,7 +116,7 @@ const (
 	versionLength = len("version 000000\n")
 )
 
-// content is a version of some size, whose bytes tell both whether it is whole and which it is.
+// content is a version of some size, whose bytes show both whether it is whole and which version it is.
 func content(size, version int) []byte {
 	line := []byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!\n")
 	text := bytes.Repeat(line, size/len(line)+1)[:size]
@@ -124,7 +124,7 @@ func content(size, version int) []byte {
 	return text
 }
 
-// versionOf is the version that a body begins with, -1 where it is none.
+// versionOf is the version that a body begins with, or -1.
 func versionOf(body []byte) int {
 	version := -1
 	_, _ = fmt.Sscanf(string(body[:min(len(body), versionLength)]), versionFormat, &version)

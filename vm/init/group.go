@@ -22,7 +22,7 @@ func newGroup(name string, limit int64) (*group, error) {
 	return g, os.WriteFile(filepath.Join(g.path, "memory.max"), []byte(strconv.FormatInt(limit, 10)), 0)
 }
 
-// number reads a file that holds one; -1 where this kernel does not have it.
+// number reads a file that contains a number; -1 if this kernel does not have the file.
 func (g *group) number(file string) int64 {
 	text, err := os.ReadFile(filepath.Join(g.path, file))
 	if err != nil {
@@ -57,7 +57,7 @@ func (g *group) table(file string) map[string]int64 {
 
 func (g *group) kills() int64 { return g.table("memory.events")["oom_kill"] }
 
-// made is what the memory in use consists of, in KiB.
+// made is the breakdown of the memory in use, in KiB.
 func (g *group) made() map[string]int64 {
 	parts, all := map[string]int64{}, g.table("memory.stat")
 	for _, name := range []string{"anon", "anon_thp", "file", "shmem", "sock", "kernel_stack", "pagetables", "percpu", "slab"} {
@@ -66,7 +66,7 @@ func (g *group) made() map[string]int64 {
 	return parts
 }
 
-// remove ends everything in the group, and the group.
+// remove ends everything in the group, and removes the group.
 func (g *group) remove() {
 	_ = os.WriteFile(filepath.Join(g.path, "cgroup.kill"), []byte("1"), 0)
 	for range 500 {

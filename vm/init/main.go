@@ -1,6 +1,6 @@
 // Process 1 of a virtual machine, and the load in it: each scenario of /plan.json runs against a server that is alone in
-// a fresh memory cgroup, while everything here stays in the root group. One line of JSON a scenario goes to the second
-// serial port.
+// a fresh memory cgroup, while everything here stays in the root group. One line of JSON for each scenario goes to the
+// second serial port.
 package main
 
 import (
@@ -17,9 +17,9 @@ type planned struct {
 	Scenario string `json:"scenario"`
 	// Memory is the group's limit, in MiB.
 	Memory int `json:"memory"`
-	// Over is what the server listens on: tcp or unix.
+	// Over is the kind of socket that the server listens on: tcp or unix.
 	Over string `json:"over"`
-	// Peers is how many there are, where not as many as the scenario has.
+	// Peers is how many there are, if not the scenario's own number.
 	Peers int `json:"peers"`
 	// Verbose sends the server's standard error to the console, too.
 	Verbose bool `json:"verbose"`
@@ -79,10 +79,10 @@ func setUp() error {
 	for path, value := range map[string]string{
 		"/sys/fs/cgroup/cgroup.subtree_control":       "+memory",
 		"/proc/sys/net/ipv4/ip_local_port_range":      "10240 64999",
-		"/sys/kernel/mm/transparent_hugepage/enabled": "always", // as Debian has it
-		// What the peers leave unread is this machine's here: it must not be what makes the kernel drop packets.
+		"/sys/kernel/mm/transparent_hugepage/enabled": "always", // Debian's default
+		// This machine also holds what the peers leave unread, which must not make the kernel drop packets.
 		"/proc/sys/net/ipv4/tcp_mem": "500000 500000 500000",
-		// Emulated, a change of address space is dear: who wakes another goes on until its turn is over.
+		// Switching address spaces is expensive in emulation: a thread that wakes another keeps the CPU until its turn is over.
 		"/sys/kernel/debug/sched/features": "NO_WAKEUP_PREEMPTION",
 	} {
 		if err := os.WriteFile(path, []byte(value), 0); err != nil {

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// reader is a peer that asked once and reads as slowly as it is told.
+// reader is a peer that has sent one request and reads slowly.
 type reader struct {
 	connection net.Conn
 	body       io.ReadCloser
-	left       []byte // what it has to read yet, as it must be
+	left       []byte // the expected rest of the response
 }
 
-// read asks for the content, which is this version of `whole`, and reads the head of the response and the version.
+// read requests the content, which is this version of `whole`, and reads the response's head and the version.
 func (s *server) read(whole []byte, version int) (*reader, error) {
 	connection, err := dial(s.network, s.addr, 2*time.Minute)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *server) read(whole []byte, version int) (*reader, error) {
 		connection.Close()
 		return nil, err
 	}
-	// A small buffer: what is in it has left the kernel.
+	// A small buffer, since its bytes have left the kernel.
 	response, err := http.ReadResponse(bufio.NewReaderSize(connection, 512), nil)
 	if err != nil {
 		connection.Close()
@@ -52,7 +52,7 @@ func (s *server) read(whole []byte, version int) (*reader, error) {
 
 var errWrong = errors.New("a byte is wrong")
 
-// take reads the next bytes, at most so many; io.EOF when it has them all.
+// take reads the next bytes, at most this many; io.EOF once it has them all.
 func (r *reader) take(count int) error {
 	count = min(count, len(r.left))
 	buffer := make([]byte, count)
@@ -81,8 +81,8 @@ func (r *reader) finish(piece int, pause time.Duration) error {
 	}
 }
 
-// slowReaders are some that never stop reading, and some that stop until all others are there, who do not read at all. The
-// first get every byte; the second do, or were ended to make room, which the counters tell: none where there is room for all.
+// slowReaders are peers that never stop reading, and peers that pause until all others, which do not read at all, have come.
+// The first get every byte. The second do, too, or are closed to make room, as the counters show: none if there is room for all.
 func slowReaders(silent int, roomy bool) func(*run) error {
 	return func(r *run) error { return r.slowReaders(silent, roomy) }
 }
@@ -145,8 +145,8 @@ var (
 	wrkErrors   = regexp.MustCompile(`Socket errors: connect (\d+), read (\d+), write (\d+)`)
 )
 
-// wrk has 400 connections ask for 1 MiB for 20 s, and read. They share what one emulated CPU can copy, less than 200 MiB/s:
-// a fair part of it is a whole response each 2 s, so that a fresh request asks for 64 KiB.
+// wrk requests 1 MiB on 400 connections for 20 s, and reads. They share what one emulated CPU can copy, less than 200 MiB/s.
+// A fair share of that is a whole response every 2 s, so a fresh request fetches only 64 KiB.
 func wrk(r *run) error {
 	if err := r.serve(mib); err != nil {
 		return err

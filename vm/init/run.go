@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// result is what is printed of a scenario. Sizes of memory are in KiB.
+// result is what is printed for a scenario. Memory is in KiB.
 type result struct {
 	planned
 	Kernel string `json:"kernel"`
 	OK     bool   `json:"ok"`
-	// Failed is which promises were broken.
+	// Failed lists the promises that were broken.
 	Failed []string `json:"failed"`
-	// Came is how many peers came before it was over, or the server dead; Lost is how many of them the server ended.
+	// Came is how many peers connected before the end or the server's death; Lost is how many of them the server closed.
 	Came  int   `json:"came"`
 	Lost  int   `json:"lost"`
 	Kills int64 `json:"oom_kill"`
-	// Rest is before the peers came, Held while they were all there, After when they were gone.
+	// Rest is before the peers came, Held while all were connected, After when they were gone.
 	Rest  int64            `json:"rest_kib"`
 	Held  int64            `json:"held_kib"`
 	Made  map[string]int64 `json:"held_of_kib"`
 	Peak  int64            `json:"peak_kib"`
 	After int64            `json:"after_kib"`
 	Kept  map[string]int64 `json:"after_of_kib"`
-	// BackMS is how long it took after the peers had left until memory was back.
+	// BackMS is how long it took until memory was back after the peers had left.
 	BackMS int64            `json:"back_ms"`
 	Fresh  freshResult      `json:"fresh"`
 	Ended  map[string]int64 `json:"ended"`
@@ -42,7 +42,7 @@ type run struct {
 	server *server
 	port   int
 	stdin  *os.File
-	// What a fresh request asks for, and besides, and whether a body is right.
+	// The path and additional fields of a fresh request, and the check of its body.
 	path   string
 	fields string
 	right  func([]byte) bool
@@ -50,17 +50,17 @@ type run struct {
 
 const (
 	mib = 1 << 20
-	// How long a server that was asked once is left alone before it is at rest.
+	// How long a server is left alone after one request until it counts as at rest.
 	settling = 2 * time.Second
-	// When its peers have left, memory is as it was at rest and this much more,
+	// When its peers have left, memory returns to its value at rest plus this much,
 	backAbove = 12 * mib
 	// within this time.
 	backWithin = 15 * time.Second
-	// A fresh request is answered whole within this.
+	// A fresh request gets its whole response within this time.
 	freshWithin = 2 * time.Second
 )
 
-// carryOut runs a scenario and judges it.
+// carryOut runs a scenario and checks the promises.
 func carryOut(row planned, port int) *result {
 	began := time.Now()
 	r := &run{result: result{planned: row, Kernel: kernel(), Failed: []string{}}, port: port, path: contentPath}
@@ -90,7 +90,7 @@ func (r *run) broken(format string, values ...any) {
 	r.Failed = append(r.Failed, fmt.Sprintf(format, values...))
 }
 
-// serve starts the server on content of so many bytes and waits until it is at rest.
+// serve starts the server with content of this many bytes and waits until it is at rest.
 func (r *run) serve(size int, args ...string) error {
 	whole := content(size, 1)
 	if err := os.WriteFile(contentPath, whole, 0o644); err != nil {
@@ -112,7 +112,7 @@ func (r *run) start(args ...string) (err error) {
 	return nil
 }
 
-// attack lets the load run while fresh requests are asked, then lets it leave, and judges what everybody promises.
+// attack runs the load beside fresh requests, ends it, and checks the promises of every scenario.
 func (r *run) attack(load func() error, leave func()) error {
 	before := r.server.ended()
 	asker := ask(r.server, r.fields, r.right)
@@ -142,7 +142,7 @@ func (r *run) judgeFresh() {
 	}
 }
 
-// account waits until the counters tell of every connection that the server ended, ours among them.
+// account waits until the counters include every connection that the server has closed, also those seen here.
 func (r *run) account(before map[string]int64) {
 	if r.server.admin == "" {
 		return
@@ -166,7 +166,7 @@ func (r *run) account(before map[string]int64) {
 	}
 }
 
-// back waits until memory is as at rest, almost.
+// back waits until memory is nearly as at rest.
 func (r *run) back() {
 	left := time.Now()
 	for {

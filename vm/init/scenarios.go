@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// How long all peers are there before they leave.
+	// How long all peers stay connected before they leave.
 	stay = 3 * time.Second
-	// How long they may take to come.
+	// How long they may take to connect.
 	coming = 120 * time.Second
 )
 
-// scenarios has every way to attack.
+// scenarios has every attack by name.
 var scenarios = map[string]func(*run) error{
 	"unread-1m":    crowded(mib, 4000, crowd{request: request}),
 	"unread-close": crowded(128<<10, 4000, crowd{request: lastRequest}),
@@ -36,13 +36,13 @@ var (
 	lastRequest = []byte("GET " + contentPath + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 )
 
-// unfinished is a head of so many bytes without its end.
+// unfinished is a head of this many bytes without its end.
 func unfinished(size int) []byte {
 	field := "X-Filler: " + strings.Repeat("x", 500) + "\r\n"
 	return append(request[:len(request)-2:len(request)-2], strings.Repeat(field, size/len(field)+1)...)[:size]
 }
 
-// crowded is an attack of so many peers of a kind on content of so many bytes.
+// crowded is an attack by this many peers of a kind on content of this many bytes.
 func crowded(size, count int, kind crowd, args ...string) func(*run) error {
 	return func(r *run) error {
 		if err := r.serve(size, args...); err != nil {
@@ -52,7 +52,7 @@ func crowded(size, count int, kind crowd, args ...string) func(*run) error {
 	}
 }
 
-// beset lets so many peers of a kind come, stay and leave.
+// beset lets this many peers of a kind connect, stay and leave.
 func (r *run) beset(count int, peers crowd) error {
 	if r.Peers > 0 {
 		count = r.Peers

@@ -19,7 +19,7 @@ type server struct {
 	name          string
 	network, addr string // as net.Dial takes them
 	path          string
-	admin         string // where its numbers are; empty where it has none
+	admin         string // the address of its metrics; empty if it has none
 	command       *exec.Cmd
 	group         *group
 	exited        chan struct{}
@@ -34,7 +34,7 @@ const (
 	socketPath  = "/run/server.sock"
 )
 
-// start runs it, and does not wait until it serves.
+// start starts it without waiting until it serves.
 func start(run *run, args ...string) (*server, error) {
 	s := &server{name: run.Server, path: run.path, group: run.group, exited: make(chan struct{})}
 	s.network, s.addr = run.Over, fmt.Sprintf("127.0.0.1:%d", run.port)
@@ -63,7 +63,7 @@ func start(run *run, args ...string) (*server, error) {
 	return s, nil
 }
 
-// program is how each server is started. The others than kcup read /NAME.conf, written for the port and the socket.
+// program is how each server is started. Servers other than kcup read /NAME.conf, written for the port and the socket.
 func (s *server) program(port int, args []string) *exec.Cmd {
 	switch s.name {
 	case "nginx":
@@ -81,7 +81,7 @@ func (s *server) program(port int, args []string) *exec.Cmd {
 	return exec.Command("/bin/"+s.name, args...)
 }
 
-// configure fills in where to listen in the server's configuration, in a copy, and returns its path.
+// configure copies the server's configuration with the address to listen on, and returns the copy's path.
 func (s *server) configure(port int) string {
 	template, err := os.ReadFile("/" + s.name + ".conf")
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *server) keepLines(from *os.File, verbose bool) {
 	close(s.exited)
 }
 
-// said is what it has written to standard error.
+// said is its output on standard error.
 func (s *server) said() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -122,7 +122,7 @@ func (s *server) said() []string {
 
 var announced = regexp.MustCompile(`(?:at most|memory for) (\d+) connections`)
 
-// allowed is the last number of connections that it said it allows.
+// allowed is the number of connections that it allows, as last logged.
 func (s *server) allowed() int {
 	most := 0
 	for _, line := range s.said() {
@@ -133,7 +133,7 @@ func (s *server) allowed() int {
 	return most
 }
 
-// dead is whether it has ended, or something in its group was killed.
+// dead reports whether it has ended, or something in its group was killed.
 func (s *server) dead() bool {
 	select {
 	case <-s.exited:
@@ -148,7 +148,7 @@ func (s *server) dead() bool {
 	return s.killed
 }
 
-// ready waits until it answers.
+// ready waits until it responds.
 func (s *server) ready() error {
 	err := error(nil)
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -172,7 +172,7 @@ func (s *server) sockaddr() syscall.Sockaddr {
 
 func (s *server) reload() { _ = s.command.Process.Signal(syscall.SIGHUP) }
 
-// ended is how many connections it has closed, by reason, and its reloads, by result; of the public listener.
+// ended is how many connections of the public listener it has closed, by reason, and its reloads, by result.
 func (s *server) ended() map[string]int64 {
 	counts := map[string]int64{}
 	if s.admin == "" {

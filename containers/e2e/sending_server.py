@@ -1,4 +1,4 @@
-"""The machine of somebody who sends mail: a network namespace beside Traefik, with a name server of its own."""
+"""The machine of a sending mail server: a network namespace beside Traefik, with its own name server."""
 
 import contextlib
 import ipaddress
@@ -19,21 +19,21 @@ class Receiver:
         self.environment = environment
 
     def run(self, *command, timeout=60, **options):
-        """Run a command there; its standard output and standard error are one text."""
+        """Runs a command there; its standard output and standard error are one text."""
         options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": self.environment}
         return subprocess.run([*self.inside, *command], timeout=timeout, check=False, **options)
 
     def query(self, domain, **environment):
-        """What mta-sts-query of postfix-mta-sts-resolver says of a domain."""
+        """The output of postfix-mta-sts-resolver's mta-sts-query for a domain."""
         with_changes = Receiver(self.inside[-1], {**self.environment, **environment})
         return with_changes.run(str(Path(sys.executable).with_name("mta-sts-query")), domain).stdout
 
 
 @contextlib.contextmanager
-def receiver(network, zones, environment):
-    """A receiver on the network of this name; `zones` is the directory of its name server's zone files."""
+def sending_server(network, zones, environment):
+    """A sending mail server on the network of this name; `zones` is the directory of its name server's zone files."""
     namespace = f"kcup-{uuid.uuid4().hex[:8]}"
-    configuration = Path("/etc/netns", namespace)  # `ip netns exec` lays what is in it over /etc
+    configuration = Path("/etc/netns", namespace)  # `ip netns exec` mounts its files over /etc
     configuration.mkdir(parents=True)
     (configuration / "resolv.conf").write_text("nameserver 127.0.0.1\n")
     ip("netns", "add", namespace)
@@ -47,13 +47,13 @@ def receiver(network, zones, environment):
             finally:
                 names.terminate()
     finally:
-        ip("netns", "delete", namespace)  # its end of the cable goes with it, and so does the other
+        ip("netns", "delete", namespace)  # removes both ends of the cable, too
         (configuration / "resolv.conf").unlink()
         configuration.rmdir()
 
 
 def attach(namespace, network):
-    """A cable from the namespace to the bridge, with the subnet's last address; engines begin at the first."""
+    """A cable from the namespace to the bridge, with the subnet's last address, since engines begin with the first."""
     cable = f"k{namespace[-8:]}"
     bridge = network["Options"].get("com.docker.network.bridge.name", f"br-{network['Id'][:12]}")
     subnet = ipaddress.ip_network(network["IPAM"]["Config"][0]["Subnet"])
