@@ -14,7 +14,7 @@ pub struct Table {
     #[structopt(short, long, env, value_name = "PATH", parse(from_os_str))]
     pub file: Option<OsString>,
 
-    /// how long to wait for the end of standard input
+    /// seconds to wait for the end of standard input
     #[structopt(long, env, value_name = "N", default_value = "60")]
     pub stdin_read_timeout_seconds: String,
 
@@ -26,7 +26,7 @@ pub struct Table {
     #[structopt(short, long, env, value_name = "N", default_value = "5000")]
     pub port: String,
 
-    /// refuse content larger than this
+    /// largest content to serve, in bytes
     #[structopt(long, env, value_name = "N", default_value = "67108864")]
     pub max_content_bytes: String,
 
@@ -34,59 +34,59 @@ pub struct Table {
     #[structopt(long, env = "SERVE_PATH", value_name = "P")]
     pub path: Option<String>,
 
-    /// content-type to send, verbatim [default: by file name, else by content]
+    /// content-type to send, verbatim [default: by file name, otherwise by content]
     #[structopt(long, env, value_name = "T")]
     pub content_type: Option<String>,
 
-    /// field to add to every answer with content (repeat; variable: one a line) [default: none]
+    /// field to add to every response for the content (repeatable; variable: one per line) [default: none]
     #[structopt(long, env = "HEADERS", value_name = "'Name: value'", number_of_values = 1)]
     pub header: Vec<String>,
 
-    /// auto or off: br and gzip variants, made once
+    /// auto or off: br and gzip variants, made when the content is loaded
     #[structopt(long, env, value_name = "C", default_value = "auto")]
     pub compression: String,
 
-    /// look at the file so often, and load it when it changed; 0 is never
+    /// check the file every N seconds and reload it if it has changed; 0 disables this
     #[structopt(long, env, value_name = "N", default_value = "0")]
     pub reload_interval_seconds: String,
 
-    /// at this many the longest silent one makes room
+    /// most connections open at once; at the limit the longest-idle one is closed
     #[structopt(long, env, value_name = "N", default_value = "20000")]
     pub max_connections: String,
 
-    /// first byte to end of a request head
+    /// seconds from the first to the last byte of a request head
     #[structopt(long, env, value_name = "N", default_value = "10")]
     pub header_timeout_seconds: String,
 
-    /// silence between requests
+    /// seconds until an idle connection is closed
     #[structopt(long, env, value_name = "N", default_value = "75")]
     pub idle_timeout_seconds: String,
 
-    /// no byte of an answer accepted by the peer
+    /// seconds until a client that accepts hardly any data is disconnected
     #[structopt(long, env, value_name = "N", default_value = "30")]
     pub write_timeout_seconds: String,
 
-    /// how long a drain may take
+    /// seconds that a drain may take
     #[structopt(long, env, value_name = "N", default_value = "5")]
     pub shutdown_timeout_seconds: String,
 
-    /// workers [default: the CPUs this cgroup grants]
+    /// worker threads [default: the CPUs this cgroup grants]
     #[structopt(long, env, value_name = "N")]
     pub threads: Option<String>,
 
-    /// mta-sts: check the content, and serve it as a policy should be [default: none]
+    /// mta-sts: check the content and serve it as an MTA-STS policy [default: none]
     #[structopt(long, env, value_name = "P")]
     pub preset: Option<String>,
 
-    /// auto, off, required: give up what serving does not need
+    /// auto, off or required: restrict the process with Landlock and seccomp
     #[structopt(long, env, value_name = "S", default_value = "auto")]
     pub sandbox: String,
 
-    /// listen there for /metrics, /healthz and /readyz [default: none]
+    /// second address to listen on, for /metrics, /healthz and /readyz [default: none]
     #[structopt(long, env, value_name = "ADDR:PORT")]
     pub admin: Option<String>,
 
-    /// off, common, json: a line for each answer on standard output
+    /// off, common or json: one line per response on standard output
     #[structopt(long, env, value_name = "F", default_value = "off")]
     pub access_log: String,
 

@@ -94,7 +94,7 @@ pub fn help(rows: &[Row]) -> String {
         _ = writeln!(text, "  {short}--{} {}", row.name, row.value_name);
         _ = writeln!(text, "          {} [variable: {}, default: {}]", row.help, row.variable, row.default);
     }
-    text.push_str("      --help\n          print this\n      --version\n          print the version\n");
+    text.push_str("      --help\n          print this help\n      --version\n          print the version\n");
     text
 }
 
