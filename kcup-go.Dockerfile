@@ -1,11 +1,11 @@
-# kcup-go: one static binary and nothing else. Same stages and comments in kcup-rust.Dockerfile.
-# Built for $TARGETARCH on whatever machine builds: compilers cross, they are not emulated.
+# kcup-go: one static binary and nothing else. kcup-rust.Dockerfile has the same stages and comments.
+# Built for $TARGETARCH on any machine, by cross-compiling and not by emulation.
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY VERSION ./
 COPY kcup-go kcup-go
 ARG TARGETARCH
-# No time of its own: the same program is the same layer, whenever it is built.
+# Without the time of the build, so that the same program makes the same layer.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache/go-build \
     GOCACHE=/cache/go-build kcup-go/build "$TARGETARCH" /kcup && touch --date=@0 /kcup
 
@@ -26,11 +26,11 @@ LABEL org.opencontainers.image.title="kcup-go" \
       org.opencontainers.image.source="$SOURCE" \
       org.opencontainers.image.documentation="$DOCUMENTATION"
 COPY --from=build /kcup /kcup
-# Inside a container the loopback address is reachable by nobody else.
+# A container's loopback address cannot be reached from outside.
 ENV HOST=0.0.0.0
 EXPOSE 5000
-# A number, so that Kubernetes' runAsNonRoot can tell that it is not root.
+# A number, so that Kubernetes' runAsNonRoot can see that it is not root.
 USER 65532:65532
 STOPSIGNAL SIGTERM
-# No HEALTHCHECK: Traefik hides a container until its first check has passed, and an image cannot know the container's arguments.
+# No HEALTHCHECK: Traefik ignores a container until its first check has passed, and an image cannot know the container's arguments.
 ENTRYPOINT ["/kcup"]

@@ -1,12 +1,12 @@
-# kcup-rust: one static binary and nothing else. Same stages and comments in kcup-go.Dockerfile.
-# Built for $TARGETARCH on whatever machine builds: compilers cross, they are not emulated.
+# kcup-rust: one static binary and nothing else. kcup-go.Dockerfile has the same stages and comments.
+# Built for $TARGETARCH on any machine, by cross-compiling and not by emulation.
 FROM --platform=$BUILDPLATFORM rust:1.95-slim-bookworm AS build
 RUN rustup target add x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 WORKDIR /src
 COPY VERSION ./
 COPY kcup-rust kcup-rust
 ARG TARGETARCH
-# No time of its own: the same program is the same layer, whenever it is built.
+# Without the time of the build, so that the same program makes the same layer.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/kcup-rust/target \
     kcup-rust/build "$TARGETARCH" /kcup && touch --date=@0 /kcup
 
@@ -27,11 +27,11 @@ LABEL org.opencontainers.image.title="kcup-rust" \
       org.opencontainers.image.source="$SOURCE" \
       org.opencontainers.image.documentation="$DOCUMENTATION"
 COPY --from=build /kcup /kcup
-# Inside a container the loopback address is reachable by nobody else.
+# A container's loopback address cannot be reached from outside.
 ENV HOST=0.0.0.0
 EXPOSE 5000
-# A number, so that Kubernetes' runAsNonRoot can tell that it is not root.
+# A number, so that Kubernetes' runAsNonRoot can see that it is not root.
 USER 65532:65532
 STOPSIGNAL SIGTERM
-# No HEALTHCHECK: Traefik hides a container until its first check has passed, and an image cannot know the container's arguments.
+# No HEALTHCHECK: Traefik ignores a container until its first check has passed, and an image cannot know the container's arguments.
 ENTRYPOINT ["/kcup"]

@@ -1,6 +1,6 @@
-/* The floor: what the kernel asks for a request when the answer is copied into the socket. It reads whatever came and
- * writes one answer; it parses nothing, checks nothing and has no limits, so no server that does can cost less, but one
- * that has long bodies sent without a copy, by sendfile(2). usage: bench-floor PORT BYTES */
+/* The floor: the kernel's cost of a request whose response is copied into the socket. It reads whatever arrives and writes
+ * one response. It parses nothing, checks nothing and has no limits, so no other server can cost less, except by sending
+ * long bodies without a copy, with sendfile(2). usage: bench-floor PORT BYTES */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ enum { SEND_BUFFER = 262144, BACKLOG = 4096, EVENTS = 256, READ_SIZE = 16384 };
 
 struct connection {
     int fd;
-    size_t sent; /* of the answer; 0 between requests */
+    size_t sent; /* of the response; 0 between requests */
 };
 
 static char *answer;
@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: bench-floor PORT BYTES\n");
         return 2;
     }
-    signal(SIGPIPE, SIG_IGN); /* a peer may be gone before its answer is written */
+    signal(SIGPIPE, SIG_IGN); /* a client may be gone before its response is written */
     make_answer(strtoul(argv[2], 0, 10));
     struct connection listener = {.fd = listen_on(atoi(argv[1]))};
     int epoll = epoll_create1(0);

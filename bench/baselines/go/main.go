@@ -1,4 +1,4 @@
-// Baselines in Go: what one writes first, to compare kcup-go with. Its sibling is ../rust/src/main.rs.
+// Baselines in Go: a first attempt, to compare kcup-go with. The one in Rust is ../rust/src/main.rs.
 //
 //	bench-go net-http|fasthttp-naive|fasthttp-servefile FILE PORT
 package main
@@ -25,7 +25,7 @@ var variants = map[string]func(listener net.Listener, file string, content []byt
 			http.ServeContent(w, r, file, info.ModTime(), bytes.NewReader(content))
 		}))
 	},
-	// Every answer copies the content into its connection's buffer, which keeps that size.
+	// Every response copies the content into its connection's buffer, which keeps that size.
 	"fasthttp-naive": func(listener net.Listener, _ string, content []byte) error {
 		text := string(content)
 		return fasthttp.Serve(listener, func(ctx *fasthttp.RequestCtx) { fmt.Fprint(ctx, text) })

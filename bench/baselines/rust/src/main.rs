@@ -39,7 +39,7 @@ async fn serve(content: Content, port: u16) -> io::Result<()> {
                 let body = content.body();
                 async { Ok::<_, Infallible>(Response::new(body)) }
             });
-            // A peer that is gone is nobody's error here.
+            // That a client has gone is not an error.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
         });
     }
