@@ -1,6 +1,10 @@
 package respond
 
-import "gitlab.com/kcup/kcup/kcup-go/internal/content"
+import (
+	"bytes"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+)
 
 // unnamed is a coding's weight while nothing has been said about it.
 const unnamed = -1
@@ -15,8 +19,8 @@ func negotiate(lines [][]byte, c *content.Content) content.Coding {
 	for _, line := range lines {
 		for len(line) > 0 {
 			var member []byte
-			member, line = cut(line, ',')
-			read(trim(member), &weights, &others)
+			member, line, _ = bytes.Cut(line, []byte{','})
+			read(Trim(member), &weights, &others)
 		}
 	}
 	best, most := content.Identity, 0
@@ -33,29 +37,28 @@ func negotiate(lines [][]byte, c *content.Content) content.Coding {
 
 // read takes one member of the list; the last well-formed one for a coding counts.
 func read(member []byte, weights *[content.Codings]int, others *int) {
-	name, parameter := cut(member, ';')
+	name, parameter, ok := bytes.Cut(member, []byte{';'})
 	weight := 1000
-	if len(name) < len(member) {
-		var valid bool
-		if weight, valid = parseWeight(trim(parameter)); !valid {
+	if ok {
+		if weight, ok = parseWeight(Trim(parameter)); !ok {
 			return
 		}
 	}
-	switch name = trim(name); {
-	case isWord(name, "br"):
+	switch name = Trim(name); {
+	case EqualFold(name, "br"):
 		weights[content.Brotli] = weight
-	case isWord(name, "gzip"), isWord(name, "x-gzip"):
+	case EqualFold(name, "gzip"), EqualFold(name, "x-gzip"):
 		weights[content.Gzip] = weight
-	case isWord(name, "identity"):
+	case EqualFold(name, "identity"):
 		weights[content.Identity] = weight
-	case isWord(name, "*"):
+	case EqualFold(name, "*"):
 		*others = weight
 	}
 }
 
 // parseWeight reads `q=` and a qvalue of RFC 9110 section 12.4.2.
 func parseWeight(b []byte) (thousandths int, valid bool) {
-	if len(b) < len("q=0") || len(b) > len("q=0.000") || !isWord(b[:2], "q=") || b[2] != '0' && b[2] != '1' {
+	if len(b) < len("q=0") || len(b) > len("q=0.000") || !EqualFold(b[:2], "q=") || b[2] != '0' && b[2] != '1' {
 		return 0, false
 	}
 	thousandths = int(b[2]-'0') * 1000

@@ -18,7 +18,7 @@ var (
 // fieldLines: LF, which no value can hold, parts the lines of one field. Request.Lines are without white space around them.
 func fieldLines(input []byte) (lines [][]byte) {
 	for line := range bytes.SplitSeq(input, []byte("\n")) {
-		lines = append(lines, trim(line))
+		lines = append(lines, Trim(line))
 	}
 	return lines
 }
@@ -30,7 +30,7 @@ func FuzzRange(f *testing.F) {
 	addCorpus(f, "range")
 	f.Fuzz(func(t *testing.T, value []byte) {
 		for _, length := range lengths {
-			r := parseRange(trim(value), length)
+			r := parseRange(Trim(value), length)
 			if r.kind == satisfiable && (r.first < 0 || r.first > r.last || r.last >= length) {
 				t.Fatalf("%d-%d of %d", r.first, r.last, length)
 			}

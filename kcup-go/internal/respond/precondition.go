@@ -1,6 +1,11 @@
 package respond
 
-import "gitlab.com/kcup/kcup/kcup-go/internal/content"
+import (
+	"bytes"
+	"strings"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
+)
 
 // precondition evaluates in the order of RFC 9110 section 13.2.2 (K-47); 0 is to go on.
 func precondition(r *Request, c *content.Content, coding content.Coding, modified int64) uint16 {
@@ -32,7 +37,7 @@ func (r *Request) date(field Field) (int64, bool) {
 
 // matches says whether a list of entity tags holds tag. A list that is not well formed holds nothing.
 func matches(lines [][]byte, tag string, strong bool) bool {
-	if len(lines) == 1 && isWord(lines[0], "*") {
+	if len(lines) == 1 && EqualFold(lines[0], "*") {
 		return true
 	}
 	found := false
@@ -43,7 +48,7 @@ func matches(lines [][]byte, tag string, strong bool) bool {
 				return false
 			}
 			found = found || sameTag(line[:end], tag, strong)
-			line = trim(line[end:])
+			line = Trim(line[end:])
 			if len(line) > 0 && line[0] != ',' {
 				return false
 			}
@@ -53,20 +58,15 @@ func matches(lines [][]byte, tag string, strong bool) bool {
 }
 
 // skipEmpty moves to the next member of a list that is not empty.
-func skipEmpty(b []byte) []byte {
-	for len(b) > 0 && (isBlank(b[0]) || b[0] == ',') {
-		b = b[1:]
-	}
-	return b
-}
+func skipEmpty(b []byte) []byte { return bytes.TrimLeft(b, " \t,") }
 
 // tagEnd returns where the entity tag at the start of b ends, 0 if there is none (RFC 9110 section 8.8.3).
 func tagEnd(b []byte) int {
 	i := 0
-	if len(b) > 2 && b[0] == 'W' && b[1] == '/' {
+	if bytes.HasPrefix(b, []byte("W/")) {
 		i = 2
 	}
-	if b[i] != '"' {
+	if i == len(b) || b[i] != '"' {
 		return 0
 	}
 	for i++; i < len(b); i++ {
@@ -84,11 +84,5 @@ func sameTag(theirs []byte, ours string, strong bool) bool {
 	if strong {
 		return ours[0] == '"' && string(theirs) == ours
 	}
-	if theirs[0] == 'W' {
-		theirs = theirs[2:]
-	}
-	if ours[0] == 'W' {
-		ours = ours[2:]
-	}
-	return string(theirs) == ours
+	return string(bytes.TrimPrefix(theirs, []byte("W/"))) == strings.TrimPrefix(ours, "W/")
 }

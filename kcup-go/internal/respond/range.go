@@ -30,7 +30,7 @@ func rangeOf(r *Request, c *content.Content, modified, now int64) byteRange {
 	return parseRange(value, len(c.Bytes))
 }
 
-// ifRange says whether the range is kept. A date is a strong validator only when the content can not have
+// ifRange says whether the range is kept. A date is a strong validator only when the content cannot have
 // changed twice in its second (RFC 9110 section 8.8.2.2).
 func ifRange(r *Request, c *content.Content, modified, now int64) bool {
 	if len(r.Lines[IfRange]) == 0 {
@@ -50,15 +50,14 @@ func ifRange(r *Request, c *content.Content, modified, now int64) bool {
 // parseRange reads one byte range of RFC 9110 section 14.1.2; anything else is ignored.
 func parseRange(value []byte, length int) byteRange {
 	const unit = "bytes="
-	if len(value) < len(unit) || !isWord(value[:len(unit)], unit) {
+	if len(value) < len(unit) || !EqualFold(value[:len(unit)], unit) {
 		return byteRange{}
 	}
 	var spec []byte
 	for rest := value[len(unit):]; len(rest) > 0; {
 		var member []byte
-		member, rest = cut(rest, ',')
-		member = trim(member)
-		if len(member) == 0 {
+		member, rest, _ = bytes.Cut(rest, []byte{','})
+		if member = Trim(member); len(member) == 0 {
 			continue
 		}
 		if spec != nil {
@@ -70,15 +69,11 @@ func parseRange(value []byte, length int) byteRange {
 }
 
 func resolve(spec []byte, length int) byteRange {
-	dash := bytes.IndexByte(spec, '-')
-	if dash < 0 {
-		return byteRange{}
-	}
-	from, to := spec[:dash], spec[dash+1:]
+	from, to, ok := bytes.Cut(spec, []byte{'-'})
 	first, hasFirst := number(from)
 	last, hasLast := number(to)
 	switch {
-	case len(from) > 0 && !hasFirst || len(to) > 0 && !hasLast || !hasFirst && !hasLast:
+	case !ok || len(from) > 0 && !hasFirst || len(to) > 0 && !hasLast || !hasFirst && !hasLast:
 		return byteRange{}
 	case !hasFirst && last == 0:
 		return byteRange{kind: unsatisfiable}
@@ -116,13 +111,4 @@ func isLess(a, b []byte) bool {
 		return len(a) < len(b)
 	}
 	return bytes.Compare(a, b) < 0
-}
-
-func cut(b []byte, at byte) (before, after []byte) {
-	for i, c := range b {
-		if c == at {
-			return b[:i], b[i+1:]
-		}
-	}
-	return b, nil
 }

@@ -1,9 +1,10 @@
-// Package respond owns the choice of an answer: a request head and the content give a response. All of it is pure.
+// Package respond owns the choice of a response: a request head and the content give it. All of it is pure.
 // It must not touch sockets, read clocks or copy bodies.
-// Its sibling is kcup-rust/src/respond/mod.rs.
 package respond
 
 import (
+	"bytes"
+
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
@@ -29,7 +30,7 @@ func MethodOf(name []byte) Method {
 	return Other
 }
 
-// Field is a request field that an answer can depend on.
+// Field is a request field that a response can depend on.
 type Field uint8
 
 // The fields.
@@ -58,14 +59,14 @@ var names = [Fields]string{
 // FieldOf tells a field by its name, which is case-insensitive (RFC 9110 section 5.1); Fields is any other.
 func FieldOf(name []byte) Field {
 	for field, known := range names {
-		if isWord(name, known) {
+		if EqualFold(name, known) {
 			return Field(field)
 		}
 	}
 	return Fields
 }
 
-// Request is what an answer depends on. It borrows its bytes.
+// Request is what a response depends on. It borrows its bytes.
 type Request struct {
 	Method Method
 	Target []byte
@@ -80,7 +81,7 @@ func (r *Request) only(field Field) ([]byte, bool) {
 	return r.Lines[field][0], true
 }
 
-// Choice says which answer it is. First and Last count bytes of a 206, both included.
+// Choice says which response it is. First and Last count bytes of a 206, both included.
 type Choice struct {
 	Status      uint16
 	Allow       bool // a 404 because of the method
@@ -88,7 +89,7 @@ type Choice struct {
 	First, Last int
 }
 
-// Choose finds the answer. path is --path, empty for any; now is in Unix seconds.
+// Choose finds the response. path is --path, empty for any; now is in Unix seconds.
 func Choose(r *Request, c *content.Content, path string, now int64) Choice {
 	if path != "" && string(pathOf(r.Target)) != path {
 		return Choice{Status: 404}
@@ -115,59 +116,17 @@ func Choose(r *Request, c *content.Content, path string, now int64) Choice {
 
 // pathOf is the target without scheme, authority and query; the guard has checked its form.
 func pathOf(target []byte) []byte {
-	if target[0] != '/' && target[0] != '*' {
-		target = afterAuthority(target)
-	}
-	for i, b := range target {
-		if b == '?' {
-			target = target[:i]
-			break
+	if _, behind, ok := bytes.Cut(target, []byte("://")); ok && target[0] != '/' {
+		target = nil
+		if at := bytes.IndexAny(behind, "/?"); at >= 0 {
+			target = behind[at:]
 		}
 	}
-	if len(target) == 0 {
+	path, _, _ := bytes.Cut(target, []byte{'?'})
+	if len(path) == 0 {
 		return root
 	}
-	return target
+	return path
 }
 
 var root = []byte("/")
-
-func afterAuthority(target []byte) []byte {
-	slashes := 0
-	for i, b := range target {
-		if b == '/' {
-			slashes++
-		}
-		if slashes == 3 || b == '?' {
-			return target[i:]
-		}
-	}
-	return nil
-}
-
-func trim(b []byte) []byte {
-	for len(b) > 0 && isBlank(b[0]) {
-		b = b[1:]
-	}
-	for len(b) > 0 && isBlank(b[len(b)-1]) {
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
-func isBlank(b byte) bool { return b == ' ' || b == '\t' }
-
-func isDigit(b byte) bool { return b >= '0' && b <= '9' }
-
-// isWord compares without regard to the case of ASCII letters; word is in lower case.
-func isWord(b []byte, word string) bool {
-	if len(b) != len(word) {
-		return false
-	}
-	for i, c := range b {
-		if c != word[i] && (c < 'A' || c > 'Z' || c+32 != word[i]) {
-			return false
-		}
-	}
-	return true
-}

@@ -34,7 +34,7 @@ type rangeCase struct {
 
 func TestRangeVectors(t *testing.T) {
 	for _, c := range vectors[rangeCase](t, "range") {
-		r := parseRange(trim([]byte(c.Value)), c.Length)
+		r := parseRange(Trim([]byte(c.Value)), c.Length)
 		got := [...]string{"ignored", fmt.Sprintf("%d-%d", r.first, r.last), "unsatisfiable"}[r.kind]
 		if got != c.Want {
 			t.Errorf("%s: %s, want %s", c.Name, got, c.Want)

@@ -56,7 +56,7 @@ func TestVerdicts(t *testing.T) {
 
 func judgeRange(input []byte) (verdicts []string) {
 	for _, length := range lengths {
-		r := parseRange(trim(input), length)
+		r := parseRange(Trim(input), length)
 		verdicts = append(verdicts, [...]string{"ignored", fmt.Sprintf("%d-%d", r.first, r.last), "unsatisfiable"}[r.kind])
 	}
 	return verdicts

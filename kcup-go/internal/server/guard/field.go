@@ -1,5 +1,11 @@
 package guard
 
+import (
+	"bytes"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
+)
+
 // judgeRequestLine is called at its LF: version first, then the form of the target, then CONNECT.
 func (g *Guard) judgeRequestLine(b []byte) Verdict {
 	method, target := b[g.Skip:g.lineStart-1], b[g.lineStart:g.mark-1]
@@ -26,22 +32,16 @@ func isTargetForm(options bool, target []byte) bool {
 	if len(authority) == len(target) {
 		return false
 	}
-	for i, c := range authority {
-		if c == '%' {
-			return false
-		}
-		if c == '/' || c == '?' {
-			authority = authority[:i]
-			break
-		}
+	if end := bytes.IndexAny(authority, "/?"); end >= 0 {
+		authority = authority[:end]
 	}
-	return isHostPort(authority)
+	return bytes.IndexByte(authority, '%') < 0 && isHostPort(authority)
 }
 
 // schemeLength counts the bytes of http:// or https:// that a target begins with.
 func schemeLength(target []byte) int {
 	for _, scheme := range [...]string{"http://", "https://"} {
-		if len(target) >= len(scheme) && equalFold(target[:len(scheme)], scheme) {
+		if len(target) >= len(scheme) && respond.EqualFold(target[:len(scheme)], scheme) {
 			return len(scheme)
 		}
 	}
@@ -77,22 +77,22 @@ func (g *Guard) judgeField(name, value []byte) Verdict {
 	ok := true
 	switch len(name) {
 	case len("host"):
-		if equalFold(name, "host") {
-			value = trimBlanks(value)
+		if respond.EqualFold(name, "host") {
+			value = respond.Trim(value)
 			ok = !g.hasHost && (len(value) == 0 || isHostPort(value))
 			g.hasHost = true
 		}
 	case len("connection"):
-		if equalFold(name, "connection") {
+		if respond.EqualFold(name, "connection") {
 			g.judgeConnection(value)
 		}
 	case len("content-length"):
-		if equalFold(name, "content-length") {
-			ok = g.judgeLength(trimBlanks(value))
+		if respond.EqualFold(name, "content-length") {
+			ok = g.judgeLength(respond.Trim(value))
 		}
 	case len("transfer-encoding"):
-		if equalFold(name, "transfer-encoding") {
-			ok = !g.chunked && !g.hasLength && !g.HTTP10 && equalFold(trimBlanks(value), "chunked")
+		if respond.EqualFold(name, "transfer-encoding") {
+			ok = !g.chunked && !g.hasLength && !g.HTTP10 && respond.EqualFold(respond.Trim(value), "chunked")
 			g.chunked, g.Body = true, true
 		}
 	}
@@ -117,36 +117,9 @@ func (g *Guard) judgeLength(value []byte) bool {
 }
 
 func (g *Guard) judgeConnection(value []byte) {
-	for start, i := 0, 0; i <= len(value); i++ {
-		if i < len(value) && value[i] != ',' {
-			continue
-		}
-		option := trimBlanks(value[start:i])
-		g.close = g.close || equalFold(option, "close")
-		g.keepAlive = g.keepAlive || equalFold(option, "keep-alive")
-		start = i + 1
+	for option := range bytes.SplitSeq(value, []byte{','}) {
+		option = respond.Trim(option)
+		g.close = g.close || respond.EqualFold(option, "close")
+		g.keepAlive = g.keepAlive || respond.EqualFold(option, "keep-alive")
 	}
-}
-
-func trimBlanks(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
-		b = b[1:]
-	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
-// equalFold compares without regard to the case of ASCII letters; want is in lower case.
-func equalFold(b []byte, want string) bool {
-	if len(b) != len(want) {
-		return false
-	}
-	for i, c := range b {
-		if c != want[i] && (c < 'A' || c > 'Z' || c+32 != want[i]) {
-			return false
-		}
-	}
-	return true
 }
