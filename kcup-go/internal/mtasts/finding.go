@@ -2,6 +2,7 @@ package mtasts
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,16 +37,20 @@ func (f Finding) message() string {
 	return message
 }
 
-// json is written by hand, since the standard library escapes what need not be. Nothing of the policy is in it,
-// so quotes are all there is to escape.
-func (f Finding) json() string {
+// printed is a finding as JSON has it.
+type printed struct {
+	Line     int      `json:"line"`
+	Column   int      `json:"column"`
+	Severity Severity `json:"severity"`
+	Rule     string   `json:"rule"`
+	Message  string   `json:"message"`
+	Section  string   `json:"section"`
+	Breaks   []string `json:"breaks"`
+}
+
+func (f Finding) printed() printed {
 	row := table[f.rule]
-	breaks := ""
-	if len(row.breaks) > 0 {
-		breaks = `"` + strings.Join(row.breaks, `","`) + `"`
-	}
-	return fmt.Sprintf(`{"line":%d,"column":%d,"severity":"%s","rule":"%s","message":"%s","section":"%s","breaks":[%s]}`,
-		f.Line, f.Column, row.severity, row.slug, strings.ReplaceAll(f.message(), `"`, `\"`), row.section, breaks)
+	return printed{f.Line, f.Column, row.severity, row.slug, f.message(), row.section, append([]string{}, row.breaks...)}
 }
 
 func inOrder(a, b Finding) int {
@@ -86,12 +91,16 @@ func (f *Findings) Lines() (lines []string) {
 
 // JSON is all as one array, without a line end.
 func (f *Findings) JSON() string {
-	var all []string
+	all := []any{}
 	for _, finding := range f.First {
-		all = append(all, finding.json())
+		all = append(all, finding.printed())
 	}
 	if f.More > 0 {
-		all = append(all, fmt.Sprintf(`{"more":%d}`, f.More))
+		all = append(all, map[string]int{"more": f.More})
 	}
-	return "[" + strings.Join(all, ",") + "]"
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // only what cannot be in a finding
+	}
+	return string(text)
 }

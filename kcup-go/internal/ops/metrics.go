@@ -39,7 +39,7 @@ func (n *Numbers) table() []metric {
 		{"kcup_reloads_total", "counter", "Reloads, by result.", by("result", []string{"ok", "failed"}, n.ReloadsOK, n.ReloadsFailed)},
 		{"kcup_content_bytes", "gauge", "Size of the content, without its variants.", only(n.ContentBytes)},
 		{"kcup_content_loaded_timestamp_seconds", "gauge", "When the content was loaded, in seconds since 1970.", only(n.ContentLoaded)},
-		{"kcup_build_info", "gauge", "1, labelled with what runs.", []sample{{labels("version", n.Version, "implementation", n.Implementation), "1"}}},
+		{"kcup_build_info", "gauge", "1, labelled with what runs.", []sample{{fmt.Sprintf(`{version="%s",implementation="%s"}`, n.Version, n.Implementation), "1"}}},
 		{"process_cpu_seconds_total", "counter", "User and system CPU time, in seconds.", hundredths(n.CPU)},
 		{"process_open_fds", "gauge", "Open file descriptors.", only(n.OpenFDs)},
 		{"process_max_fds", "gauge", "Limit on open file descriptors.", only(n.MaxFDs)},
@@ -65,8 +65,8 @@ func (n *Numbers) answers() (samples []sample) {
 	for method, name := range [respond.Methods]string{"GET", "HEAD", "other"} {
 		for i, count := range n.Answers[method] {
 			if count > 0 {
-				code := strconv.Itoa(int(respond.Statuses[i]))
-				samples = append(samples, sample{labels("method", name, "code", code), decimal(count)})
+				labels := fmt.Sprintf(`{method="%s",code="%d"}`, name, respond.Statuses[i])
+				samples = append(samples, sample{labels, decimal(count)})
 			}
 		}
 	}
@@ -77,18 +77,9 @@ func only(value uint64) []sample { return []sample{{"", decimal(value)}} }
 
 func by(label string, names []string, values ...uint64) (samples []sample) {
 	for i, value := range values {
-		samples = append(samples, sample{labels(label, names[i]), decimal(value)})
+		samples = append(samples, sample{fmt.Sprintf(`{%s="%s"}`, label, names[i]), decimal(value)})
 	}
 	return samples
-}
-
-// labels takes names and values in turns. None of the values has a byte that would have to be escaped.
-func labels(pairs ...string) string {
-	text := "{"
-	for i := 0; i < len(pairs); i += 2 {
-		text += pairs[i] + `="` + pairs[i+1] + `",`
-	}
-	return text[:len(text)-1] + "}"
 }
 
 func decimal(value uint64) string { return strconv.FormatUint(value, 10) }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,7 @@ func openMemory() *memory {
 	for _, dir := range cgroupDirs("memory") {
 		// Without "total_" it would be that of this group alone.
 		m.add(dir, false, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
-		if n, is := limitOf(path.Join(dir, "memory.kmem.tcp.limit_in_bytes")); is && (m.tcp == 0 || n < m.tcp) {
+		if n, ok := limitOf(path.Join(dir, "memory.kmem.tcp.limit_in_bytes")); ok && (m.tcp == 0 || n < m.tcp) {
 			m.tcp = n
 		}
 	}
@@ -65,7 +66,7 @@ func openMemory() *memory {
 
 // add takes a group in if it has a limit.
 func (m *memory) add(dir string, charged bool, limit, usage, prefix string) {
-	if _, is := limitOf(path.Join(dir, limit)); !is {
+	if _, ok := limitOf(path.Join(dir, limit)); !ok {
 		return
 	}
 	open := func(name string) int {
@@ -85,7 +86,7 @@ func (m *memory) close() {
 }
 
 // limitOf reads a limit. Version 1 says none with a number near 2^63.
-func limitOf(file string) (n int64, is bool) {
+func limitOf(file string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(readText(file), 10, 64)
 	return n, err == nil && n < 1<<60
 }
@@ -93,7 +94,7 @@ func limitOf(file string) (n int64, is bool) {
 // least is the smallest limit, 0 for none.
 func (m *memory) least() (least int64, charged bool) {
 	for _, group := range m.groups {
-		if n, is := readNumber(group.limit); is && (least == 0 || n < least) {
+		if n, ok := readNumber(group.limit); ok && (least == 0 || n < least) {
 			least, charged = n, group.charged
 		}
 	}
@@ -104,9 +105,9 @@ func (m *memory) least() (least int64, charged bool) {
 func (m *memory) room() int64 {
 	least := int64(math.MaxInt64)
 	for _, group := range m.groups {
-		limit, is := readNumber(group.limit)
-		used, is2 := readNumber(group.usage)
-		if !is || !is2 {
+		limit, limited := readNumber(group.limit)
+		used, known := readNumber(group.usage)
+		if !limited || !known {
 			continue
 		}
 		stat := readAgain(group.stat)
@@ -129,12 +130,12 @@ func statOf(stat, name string) int64 {
 	return 0
 }
 
-func readNumber(fd int) (n int64, is bool) {
+func readNumber(fd int) (n int64, ok bool) {
 	n, err := strconv.ParseInt(strings.TrimSpace(readAgain(fd)), 10, 64)
 	return n, err == nil
 }
 
-// readAgain reads a file of the kernel from its start: it is written anew each time.
+// readAgain reads a file of the kernel from its start: it is written each time.
 func readAgain(fd int) string {
 	b := make([]byte, 16384)
 	n, _ := unix.Pread(fd, b, 0) // a file that is not there says nothing
@@ -146,7 +147,7 @@ func readAgain(fd int) string {
 func cgroupDirs(controller string) (dirs []string) {
 	for line := range strings.Lines(readText("/proc/self/cgroup")) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) < 3 || !hasWord(parts[1], controller) {
+		if len(parts) < 3 || !slices.Contains(strings.Split(parts[1], ","), controller) {
 			continue
 		}
 		root := path.Join(cgroupRoot, controller)
@@ -158,15 +159,6 @@ func cgroupDirs(controller string) (dirs []string) {
 		}
 	}
 	return dirs
-}
-
-func hasWord(list, word string) bool {
-	for part := range strings.SplitSeq(list, ",") {
-		if part == word {
-			return true
-		}
-	}
-	return false
 }
 
 // readText does without os.ReadFile, which starts the runtime's poller: where descriptors are too few that is the end.
