@@ -1,5 +1,5 @@
 // Bytes that the kernel can send without copying them: they lie in a sealed file in memory (memfd_create(2)), which is
-// mapped for everything that reads them. See docs/adr/0006. Sibling: kcup-rust/src/content/shared.rs
+// mapped for everything that reads them. See docs/adr/0006.
 
 package content
 

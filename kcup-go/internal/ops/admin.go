@@ -1,4 +1,4 @@
-// The listener of --admin (K-115 to K-117). Sibling: kcup-rust/src/ops/admin.rs
+// The listener of --admin (K-115 to K-117).
 
 package ops
 

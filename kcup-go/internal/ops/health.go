@@ -1,4 +1,4 @@
-// kcup healthcheck. Sibling: kcup-rust/src/ops/health.rs
+// kcup healthcheck.
 
 package ops
 

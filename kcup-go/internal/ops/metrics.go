@@ -1,4 +1,4 @@
-// The text of /metrics (K-118): pure. Sibling: kcup-rust/src/ops/metrics.rs
+// The text of /metrics (K-118): pure.
 
 package ops
 

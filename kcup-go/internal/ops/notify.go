@@ -1,4 +1,4 @@
-// What the service manager is told. Sibling: kcup-rust/src/ops/notify.rs
+// What the service manager is told.
 
 package ops
 

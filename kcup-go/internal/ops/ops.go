@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -76,4 +79,23 @@ func (f formatter) Format(entry *logrus.Entry) ([]byte, error) {
 		return append(text, '\n'), err
 	}
 	return []byte(e.Time + " " + e.Level + " " + e.Msg + "\n"), nil
+}
+
+// Signals delivers what ends us: SIGTERM from a supervisor, SIGINT and SIGQUIT from a terminal. As process 1 we would not
+// even be ended by them. SIGUSR1, SIGUSR2 and SIGALRM are nothing to Go.
+func Signals() <-chan os.Signal {
+	// A write to a closed standard output or error would kill the process; now it is an error like any other.
+	signal.Ignore(syscall.SIGPIPE)
+	// Nor is a hangup the end; until somebody asks for hangups it is nothing (K-100).
+	signal.Ignore(syscall.SIGHUP)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
+	return signals
+}
+
+// hangups delivers SIGHUP. However many come while one is dealt with, they are one (K-100).
+func hangups() <-chan os.Signal {
+	one := make(chan os.Signal, 1)
+	signal.Notify(one, syscall.SIGHUP)
+	return one
 }

@@ -1,4 +1,4 @@
-// What the kernel knows of this process. Sibling: kcup-rust/src/ops/process.rs
+// What the kernel knows of this process.
 
 package ops
 

@@ -1,4 +1,4 @@
-// Taking a changed file into service. Sibling: kcup-rust/src/ops/reload.rs
+// Taking a changed file into service.
 
 package ops
 
@@ -133,3 +133,49 @@ func (r *Reload) fail(failure string) {
 		r.log.Warnf("%s; the last good content stays", line)
 	}
 }
+
+// settlingTime is how long what a poll saw must stay so before it is believed (K-102).
+const settlingTime = time.Second
+
+// settling decides what a poll makes of what it saw. All of it is pure.
+type settling struct {
+	seen sight // not believed yet
+}
+
+// sight is what a read of the file gave: bytes, or a failure.
+type sight struct {
+	digest  content.Digest
+	failure string
+}
+
+func sightOf(digest content.Digest, err error) sight {
+	if err != nil {
+		return sight{failure: err.Error()}
+	}
+	return sight{digest: digest}
+}
+
+// verdict is what to do about a sight.
+type verdict uint8
+
+const (
+	unchanged verdict = iota // nothing
+	unsettled                // look again after settlingTime
+	settled                  // load it, or say what is wrong
+)
+
+// judge compares with what is loaded, and with what was seen before.
+func (s *settling) judge(now, loaded sight) verdict {
+	switch before := s.seen; now {
+	case loaded:
+		s.seen = sight{}
+		return unchanged
+	case before:
+		s.seen = sight{}
+		return settled
+	}
+	s.seen = now
+	return unsettled
+}
+
+func (s *settling) isPending() bool { return s.seen != sight{} }

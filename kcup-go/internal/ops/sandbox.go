@@ -1,4 +1,4 @@
-// The sandbox (SPEC section 12, docs/adr/0009). Sibling: kcup-rust/src/ops/sandbox.rs
+// The sandbox (SPEC section 12, docs/adr/0009).
 
 package ops
 

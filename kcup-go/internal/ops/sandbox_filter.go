@@ -1,5 +1,4 @@
-// The system calls that are left in the sandbox: conformance/vectors/system_calls.toml; a test compares them. Sibling:
-// kcup-rust/src/ops/sandbox/filter.rs
+// The system calls that are left in the sandbox: conformance/vectors/system_calls.toml; a test compares them.
 
 package ops
 

@@ -1,4 +1,4 @@
-// Who is asked to make room for a new connection, and when (K-84); a part of accept.go.
+// Who is asked to make room for a new connection, and when (K-84).
 
 package server
 

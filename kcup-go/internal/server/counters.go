@@ -1,4 +1,4 @@
-// What the workers count (K-119). Sibling: kcup-rust/src/server/counters.rs
+// What the workers count (K-119).
 
 package server
 

@@ -1,4 +1,4 @@
-// Socket activation. Sibling: kcup-rust/src/server/passed.rs
+// Socket activation.
 
 package server
 

@@ -1,6 +1,5 @@
 // Package server owns sockets: listening, accepting, the life of connections, and the drain.
 // It must not decide what a response says.
-// Its sibling is kcup-rust/src/server/mod.rs.
 package server
 
 import (

@@ -1,4 +1,4 @@
-// Unix sockets. Sibling: kcup-rust/src/server/unix.rs
+// Unix sockets.
 
 package server
 

@@ -1,4 +1,4 @@
-// The contents that are held, and the limits that they leave (K-89, K-104, K-105). Sibling: kcup-rust/src/server/versions.rs
+// The contents that are held, and the limits that they leave (K-89, K-104, K-105).
 
 package server
 

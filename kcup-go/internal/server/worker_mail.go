@@ -1,4 +1,4 @@
-// What the acceptor tells a worker, and what comes of it; a part of worker.go.
+// What the acceptor tells a worker, and what comes of it.
 
 package server
 

@@ -1,4 +1,4 @@
-// Who makes room for a new connection (K-84); a part of worker.go.
+// Who makes room for a new connection (K-84).
 
 package server
 

@@ -1,4 +1,4 @@
-// The classes of bytes; a part of guard.go.
+// The classes of bytes.
 
 package guard
 
