@@ -10,7 +10,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
 )
 
-// What follows are the checks of the table: each says what is wrong with a value in the words of K-04, or nothing.
+// The checks of the table: each says what is wrong with a value in the words of K-04, or nothing.
 
 func checkFilled(value string) string {
 	if value == "" {

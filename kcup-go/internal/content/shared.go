@@ -110,7 +110,7 @@ func (f *filling) abandon() { _ = unix.Close(f.fd) }
 
 // seal closes the file, of at least one byte, to changes: nobody can make any, not even through /proc.
 func (f *filling) seal() (*Shared, error) {
-	// What is behind the content costs nothing until it is collapsed, and is never sent.
+	// The bytes after the content cost nothing until they are collapsed, and are never sent.
 	_ = unix.Ftruncate(f.fd, max(f.length, inHugePages(f.length)))
 	_, err := unix.FcntlInt(uintptr(f.fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	var bytes []byte

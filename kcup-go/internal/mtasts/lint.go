@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What is wrong with a policy: the rules of SPEC section 9, line by line and then as a whole.
+// The rules of SPEC section 9, line by line and then as a whole.
 
 const (
 	// MaxSize is in served bytes. RFC 8461 section 3.3: sending mail servers may stop reading after 64 KiB.

@@ -28,8 +28,7 @@ const (
 	metricsText = "text/plain; version=0.0.4; charset=utf-8"
 )
 
-// Admin answers for our health and our numbers, by fasthttp: a goroutine for each connection, which is good for one
-// request.
+// Admin serves our health and our numbers, by fasthttp: a goroutine for each connection, which is good for one request.
 type Admin struct {
 	listener net.Listener // nil: nobody asked for it
 	process  *Process
@@ -54,7 +53,7 @@ func NewAdmin(cfg *config.Config) (*Admin, error) {
 	return &Admin{listener: listener, process: OpenProcess()}, err
 }
 
-// Serve answers from now on, until the end of the process.
+// Serve accepts connections from now on, until the end of the process.
 func (a *Admin) Serve(version string, s *server.Server, reloads *Reloads, access *accesslog.Log, log *logrus.Logger) {
 	if a.listener == nil {
 		return
@@ -79,7 +78,7 @@ func (a *Admin) accept() {
 		}
 		c := &adminConnection{TCPConn: socket.(*net.TCPConn), since: time.Now()}
 		open = append(makeRoom(open), c)
-		go http.ServeConn(c) // a peer that is gone or too slow is not worth a word
+		go http.ServeConn(c) // a client that is gone or too slow is not worth a word
 	}
 }
 
@@ -90,7 +89,7 @@ type adminConnection struct {
 	over  atomic.Bool
 }
 
-// Close has the connection count no more before the peer can know that it is over.
+// Close has the connection count no more before the client can know that it is over.
 func (c *adminConnection) Close() error {
 	c.over.Store(true)
 	return c.TCPConn.Close()

@@ -60,7 +60,7 @@ func (n *Numbers) AppendText(b []byte) []byte {
 	return b
 }
 
-// answers are those that there were.
+// answers has the series that there are: one for each method and status seen.
 func (n *Numbers) answers() (samples []sample) {
 	for method, name := range [respond.Methods]string{"GET", "HEAD", "other"} {
 		for i, count := range n.Answers[method] {

@@ -1,4 +1,4 @@
-// What the service manager is told.
+// Notifications of the service manager (K-142).
 
 package ops
 

@@ -1,4 +1,4 @@
-// What the kernel knows of this process.
+// Numbers that the kernel has of this process.
 
 package ops
 
@@ -65,7 +65,7 @@ func (p *Process) fields() (fields [rss + 1]uint64) {
 // bootTime is in seconds since 1970.
 func bootTime(system string) (seconds uint64) {
 	for line := range strings.Lines(system) {
-		if text, is := strings.CutPrefix(line, "btime "); is {
+		if text, ok := strings.CutPrefix(line, "btime "); ok {
 			seconds, _ = strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 		}
 	}

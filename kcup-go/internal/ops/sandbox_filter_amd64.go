@@ -7,7 +7,7 @@ const (
 	sysNewfstatat = unix.SYS_NEWFSTATAT
 )
 
-// What only this architecture has.
+// Calls that only this architecture has.
 var (
 	wholeCallsHere = []uint32{unix.SYS_STAT, unix.SYS_EPOLL_WAIT, unix.SYS_POLL}
 	partCallsHere  = []part{{unix.SYS_OPEN, where{1, writing, 0}}}

@@ -7,7 +7,7 @@ const (
 	sysNewfstatat = unix.SYS_FSTATAT
 )
 
-// What only this architecture has.
+// Calls that only this architecture has.
 var (
 	wholeCallsHere []uint32
 	partCallsHere  []part

@@ -33,8 +33,8 @@ func (c *Clock) Set(unix int64) {
 
 func (c *Clock) date() []byte { return c.line[len(dateName) : len(c.line)-2] }
 
-// failure is a response that says nothing of the content (K-36).
-type failure struct {
+// refusal is a response that says nothing of the content (K-36).
+type refusal struct {
 	head string
 	body []byte
 }
@@ -42,9 +42,9 @@ type failure struct {
 // Statuses are those of all responses, in order.
 var Statuses = [...]uint16{200, 206, 304, 400, 404, 412, 414, 416, 431, 505}
 
-var failures = makeFailures()
+var refusals = makeRefusals()
 
-func makeFailures() (table [506]failure) {
+func makeRefusals() (table [506]refusal) {
 	for status, reason := range map[int]string{
 		400: "Bad Request", 404: "Not Found", 412: "Precondition Failed", 414: "URI Too Long",
 		416: "Range Not Satisfiable", 431: "Request Header Fields Too Large", 505: "HTTP Version Not Supported",
@@ -55,7 +55,7 @@ func makeFailures() (table [506]failure) {
 		}
 		head := "HTTP/1.1 " + strconv.Itoa(status) + " " + reason + "\r\n" +
 			fieldLine("content-type", "text/plain; charset=utf-8") + fieldLine("content-length", strconv.Itoa(len(body)))
-		table[status] = failure{head, []byte(body)}
+		table[status] = refusal{head, []byte(body)}
 	}
 	return table
 }

@@ -6,8 +6,8 @@ import (
 )
 
 func TestEveryStatusIsInTheList(t *testing.T) {
-	for status, failure := range failures {
-		if failure.head != "" && !slices.Contains(Statuses[:], uint16(status)) {
+	for status, refusal := range refusals {
+		if refusal.head != "" && !slices.Contains(Statuses[:], uint16(status)) {
 			t.Error(status)
 		}
 	}

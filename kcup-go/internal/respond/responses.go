@@ -86,7 +86,7 @@ func (r *Responses) AppendHead(b []byte, choice Choice, clock *Clock, connection
 		b = append(strconv.AppendInt(b, int64(len(r.Bytes)), 10), "\r\n"...)
 		b = r.appendBlock(b, &r.partial, clock)
 	default:
-		b = append(b, failures[choice.Status].head...)
+		b = append(b, refusals[choice.Status].head...)
 		if choice.Status == 416 {
 			b = append(b, r.unsatisfied...)
 		}
@@ -119,5 +119,5 @@ func (r *Responses) Body(choice Choice) []byte {
 	case 304:
 		return nil
 	}
-	return failures[choice.Status].body
+	return refusals[choice.Status].body
 }

@@ -17,7 +17,7 @@ const (
 
 // acceptor takes connections and deals them out. It is the only one that counts them against --max-connections.
 type acceptor struct {
-	*shared
+	*common
 	workers  []*worker
 	listener *listener
 	epoll    int
@@ -60,7 +60,7 @@ func (a *acceptor) run() error {
 			a.take()
 		}
 	}
-	// First, so that what is accepted from now on is answered for the last time.
+	// First, so that what is accepted from now on gets its last response.
 	a.tellAll(func(m *mailbox) { m.drain = true })
 	for err := syscall.Errno(0); err != unix.EAGAIN; err = a.accept() {
 		if err != 0 {

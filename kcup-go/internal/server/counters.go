@@ -1,4 +1,4 @@
-// What the workers count (K-119).
+// The workers' counters (K-119).
 
 package server
 
@@ -37,7 +37,7 @@ var Reasons = [reasons]string{
 // Counters are the numbers of one worker, or of all.
 type Counters struct {
 	Answers     [respond.Methods][len(respond.Statuses)]uint64 // begun; of a refused head the method is Other
-	Bytes       uint64                                         // of answers, that the kernel took
+	Bytes       uint64                                         // of responses, that the kernel took
 	Hot, Parked uint64                                         // open connections
 	Accepted    uint64
 	Closed      [reasons]uint64

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// What one silent connection costs: the kernel's socket, its dentry and its place in an epoll set, and our
+	// The cost of one silent connection: the kernel's socket, its dentry and its place in an epoll set, and our
 	// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 also the socket
 	// object, at accept(2), which makes 3.9 KiB. See docs/adr/0004.
 	connectionCost = 4096
@@ -19,7 +19,7 @@ const (
 	resting = 8 << 20
 	// More than this is never kept of incomplete heads; at least two heads for each worker always are.
 	mostKept = 64 << 20
-	// What the kernel may hold of responses where nothing limits it.
+	// The bytes that the kernel may hold of responses where nothing limits it.
 	unlimitedSockets = 256 << 20
 	// So many connections are promised whatever a reload needs (K-104).
 	leastConnections = 64
@@ -35,7 +35,7 @@ const (
 // AdminConnections is how many the admin listener holds (K-115).
 const AdminConnections = 64
 
-// envelope is how much this process may hold, so that the answer to too many peers is never the kernel's OOM killer.
+// envelope is how much this process may hold, so that too many clients never bring the kernel's OOM killer.
 // It is computed again with each content that comes and goes (K-89).
 type envelope struct {
 	maxConnections int

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// What must be left beside the content for each worker: two heads and a response.
+	// The memory that must be left beside the content for each worker: two heads and a response.
 	leastOfWorker = 2*guard.MaxHead + leastShare
-	// What the process takes besides, from before it reads its content until it serves.
+	// The memory that the process takes besides, from before it reads its content until it serves.
 	starting = 2 << 20
 	// Descriptors without which nothing is begun: more than are open at rest, so that some are left for connections.
 	leastDescriptors         = 32

@@ -14,9 +14,9 @@ import (
 
 // acquainted is a worker with one connection, whose other end is returned.
 func acquainted(t *testing.T, access *accesslog.Log) (w *worker, slot int32, other int) {
-	s := &shared{}
+	s := &common{}
 	s.current.replace(newPipeline().responses)
-	w = &worker{shared: s, phases: newPhases(), lines: access.Lines(), peers: []netip.Addr{{}}, in: make([]byte, guard.MaxHead+2+readSize)}
+	w = &worker{common: s, phases: newPhases(), lines: access.Lines(), peers: []netip.Addr{{}}, in: make([]byte, guard.MaxHead+2+readSize)}
 	w.clock.Set(1767225600)
 	slot, other = another(t, w)
 	return w, slot, other

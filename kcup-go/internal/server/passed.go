@@ -1,4 +1,4 @@
-// Socket activation.
+// Socket activation: the listener that a service manager made.
 
 package server
 
@@ -52,7 +52,7 @@ func inherit(fd int) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name, is := name.(*unix.SockaddrUnix); is {
+	if name, ok := name.(*unix.SockaddrUnix); ok {
 		return &listener{fd, unixName(name.Name), true}, nil
 	}
 	return &listener{fd, "http://" + addressOf(name).String() + "/", false}, setOptions(fd)

@@ -33,19 +33,19 @@ func (p *phases) add(fd int32, now uint32) int32 {
 	}
 	c := &p.slots[slot]
 	*c = connection{fd: fd, generation: c.generation + 1, buffer: leastBuffer, phase: vacant, next: c.next, prev: c.prev}
-	p.enter(slot, idle, now)
+	p.move(slot, idle, now)
 	p.open++
 	return slot
 }
 
 // remove gives a slot back. Its generation changes when it is taken again.
 func (p *phases) remove(slot int32) {
-	p.enter(slot, vacant, 0)
+	p.move(slot, vacant, 0)
 	p.open--
 }
 
-// enter moves a slot to the end of a phase's queue, also when it is in it.
-func (p *phases) enter(slot int32, to phase, now uint32) {
+// move puts a slot at the end of a phase's queue, also when it is in it.
+func (p *phases) move(slot int32, to phase, now uint32) {
 	p.pull(slot)
 	p.push(slot, to)
 	p.slots[slot].since = now
@@ -80,7 +80,7 @@ func (p *phases) pull(slot int32) {
 }
 
 // expired returns the first of a phase when it has been there for more than limit ticks.
-func (p *phases) expired(of phase, limit, now uint32) (slot int32, is bool) {
+func (p *phases) expired(of phase, limit, now uint32) (slot int32, ok bool) {
 	slot = p.queue[of].first
 	return slot, slot != none && now-p.slots[slot].since > limit
 }

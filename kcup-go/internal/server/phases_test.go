@@ -5,12 +5,12 @@ import "testing"
 func TestPhasesKeepTheOrderOfEntry(t *testing.T) {
 	p := newPhases()
 	a, b, c := p.add(10, 1), p.add(11, 2), p.add(12, 3)
-	p.enter(a, idle, 4)
+	p.move(a, idle, 4)
 	for _, want := range []int32{b, c, a} {
 		if got := p.queue[idle].first; got != want {
 			t.Fatalf("first is %d, want %d", got, want)
 		}
-		p.enter(p.queue[idle].first, writing, 5)
+		p.move(p.queue[idle].first, writing, 5)
 	}
 	if p.queue[idle].count != 0 || p.queue[idle].last != none || p.queue[writing].count != 3 {
 		t.Fatalf("%+v", p.queue)

@@ -20,7 +20,7 @@ import (
 
 // Server is a bound listener, and workers that wait to be started.
 type Server struct {
-	shared   *shared
+	common   *common
 	acceptor acceptor
 	workers  []*worker
 	running  sync.WaitGroup
@@ -36,7 +36,7 @@ type Server struct {
 // New binds. It takes c over, which is complete; nothing has been accepted when it returns.
 func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
 	threads := threads(cfg)
-	s := &shared{path: cfg.Path, started: time.Now(), log: log}
+	s := &common{path: cfg.Path, started: time.Now(), log: log}
 	s.current.replace(respond.Render(c, cfg.Fields))
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
 	s.limits = limits{
@@ -44,7 +44,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 		writing: glanceTime, lingering: ticks(time.Second),
 	}
 	s.stall = ticks(cfg.WriteTimeout)
-	server := &Server{shared: s, patience: cfg.ShutdownTimeout, memory: openMemory(), wanted: cfg.MaxConnections, fields: cfg.Fields, failed: make(chan error, threads+1)}
+	server := &Server{common: s, patience: cfg.ShutdownTimeout, memory: openMemory(), wanted: cfg.MaxConnections, fields: cfg.Fields, failed: make(chan error, threads+1)}
 	server.reserved = reservedDescriptors(threads, cfg.Admin.IsValid())
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
@@ -59,7 +59,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 		}
 		server.workers = append(server.workers, w)
 	}
-	server.acceptor.shared, server.acceptor.workers = s, server.workers
+	server.acceptor.common, server.acceptor.workers = s, server.workers
 	if server.acceptor.listener, err = newListener(cfg); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Server) Greeting() string {
 }
 
 // Content is what is served, for a look at what is no part of its bytes.
-func (s *Server) Content() *content.Content { return s.shared.current.peek().Content }
+func (s *Server) Content() *content.Content { return s.common.current.peek().Content }
 
 // Draining says whether the drain has begun.
 func (s *Server) Draining() bool { return s.acceptor.draining.Load() }
@@ -115,9 +115,9 @@ func (s *Server) Wait(signals <-chan os.Signal) error {
 // Drain stops accepting, and returns when every connection has ended or the time for that is over (K-18, K-19). The
 // error is that of a second signal, or of a loop that failed.
 func (s *Server) Drain(signals <-chan os.Signal) error {
-	s.shared.log.Info("draining")
+	s.common.log.Info("draining")
 	s.acceptor.draining.Store(true)
-	wake(s.shared.room.wake)
+	wake(s.common.room.wake)
 	done := make(chan struct{})
 	go func() { s.running.Wait(); close(done) }()
 	select {
@@ -127,7 +127,7 @@ func (s *Server) Drain(signals <-chan os.Signal) error {
 	case err := <-s.failed:
 		return err
 	case <-time.After(s.patience):
-		s.shared.log.Warnf("the drain took longer than %d seconds: %d connections were cut", s.patience/time.Second, s.acceptor.open())
+		s.common.log.Warnf("the drain took longer than %d seconds: %d connections were cut", s.patience/time.Second, s.acceptor.open())
 		s.acceptor.tellAll(func(m *mailbox) { m.cut = true })
 		select {
 		case <-done:

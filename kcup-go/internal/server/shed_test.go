@@ -10,7 +10,7 @@ import (
 
 // K-86: the head that has been incomplete longest, else who has just kept more.
 func TestShortMemoryEndsOneConnection(t *testing.T) {
-	w := &worker{shared: &shared{}, phases: newPhases()}
+	w := &worker{common: &common{}, phases: newPhases()}
 	w.heldMost.Store(100)
 	add := func() int32 {
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)

@@ -103,7 +103,7 @@ func await(epoll int, events []unix.EpollEvent, milliseconds int) (int, error) {
 }
 
 // peerOf asks for the address of a connection's other end. That of a unix socket is not a valid one.
-func peerOf(fd int32) (address netip.Addr, is bool) {
+func peerOf(fd int32) (address netip.Addr, ok bool) {
 	name, err := unix.Getpeername(int(fd))
 	return addressOf(name).Addr(), err == nil
 }

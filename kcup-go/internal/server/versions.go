@@ -32,7 +32,7 @@ type versions struct {
 func (s *Server) Replace(c *content.Content) {
 	s.versions.Lock()
 	defer s.versions.Unlock()
-	old := s.shared.current.replace(respond.Render(c, s.fields))
+	old := s.common.current.replace(respond.Render(c, s.fields))
 	s.versions.old = append(s.versions.old, old)
 	s.acceptor.tellAll(func(*mailbox) {}) // a worker that sleeps would hold what was there before
 	if !within(letGo, func() bool { return !old.Alive() }) && len(s.oldOnes()) > mostOld {
@@ -101,7 +101,7 @@ func (s *Server) recall(r *respond.Responses) {
 
 // envelope is that of all content that is held, and of what a reload needs.
 func (s *Server) envelope() envelope {
-	contents := s.shared.current.peek().Size() + s.versions.needed
+	contents := s.common.current.peek().Size() + s.versions.needed
 	for _, r := range s.oldOnes() {
 		contents += r.Size()
 	}
@@ -128,17 +128,17 @@ func (s *Server) enforce(e envelope) {
 		return
 	}
 	if before := s.versions.envelope.maxConnections; e.maxConnections != before {
-		e.log(s.wanted, before == 0, s.shared.log)
+		e.log(s.wanted, before == 0, s.common.log)
 	}
 	e.tell()
 	s.versions.envelope = e
 	threads := int64(len(s.workers))
-	s.shared.most.Store(int64(e.maxConnections))
-	s.shared.heldMost.Store(e.kept / threads)
-	s.shared.budget.Store(e.sockets / threads)
-	s.shared.cost.Store(e.cost)
+	s.common.most.Store(int64(e.maxConnections))
+	s.common.heldMost.Store(e.kept / threads)
+	s.common.budget.Store(e.sockets / threads)
+	s.common.cost.Store(e.cost)
 	s.acceptor.tellAll(func(*mailbox) {})
-	wake(s.shared.room.wake)
+	wake(s.common.room.wake)
 }
 
 // within waits until something is so, for at most so long, and says whether it is.

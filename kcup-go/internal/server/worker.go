@@ -16,18 +16,18 @@ import (
 const (
 	readSize   = 16384
 	glanceTime = 2 // ticks
-	lineAge    = 2 // likewise
+	lineAge    = 2 // ticks
 	// K-88: so many responses, and so much of one, are a connection's turn.
 	turnAnswers = 16
 	turnBytes   = 1 << 20
 )
 
-// shared is what all workers have in common; nobody changes it but through its atomics.
-type shared struct {
+// common is what all workers share; nobody changes it but through its atomics.
+type common struct {
 	current  current
 	path     string
 	limits   limits
-	stall    uint32       // ticks after which a peer that takes nothing is given up
+	stall    uint32       // ticks after which a client that takes nothing is given up
 	heldMost atomic.Int64 // bytes a worker may keep of unfinished heads
 	budget   atomic.Int64 // bytes that the kernel may hold for its connections
 	cost     atomic.Int64 // what of it one takes that only is open
@@ -42,7 +42,7 @@ type limits [phaseCount]uint32
 
 // worker is one event loop. Everything in it but the mailbox and the counts belongs to its goroutine alone.
 type worker struct {
-	*shared
+	*common
 	phases
 	codec      codec
 	clock      respond.Clock
@@ -80,8 +80,8 @@ type worker struct {
 	ledger  ledger
 }
 
-func newWorker(s *shared, lines *accesslog.Lines) (*worker, error) {
-	w := &worker{shared: s, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
+func newWorker(s *common, lines *accesslog.Lines) (*worker, error) {
+	w := &worker{common: s, phases: newPhases(), lines: lines, in: make([]byte, guard.MaxHead+2+readSize)}
 	w.limits = s.limits
 	for r := range w.status.first {
 		w.status.first[r].Store(nobody)
@@ -122,7 +122,7 @@ func (w *worker) run() error {
 			w.readMail()
 		}
 		w.expire()
-		if since, is := w.lines.Oldest(); is && w.now-since >= lineAge {
+		if since, ok := w.lines.Oldest(); ok && w.now-since >= lineAge {
 			w.lines.HandOver()
 		}
 		w.status.publish(w)
@@ -184,13 +184,13 @@ func (w *worker) renew() {
 	w.serving = w.current.get()
 }
 
-func (w *worker) enter(slot int32, to phase) { w.phases.enter(slot, to, w.now) }
+func (w *worker) enter(slot int32, to phase) { w.move(slot, to, w.now) }
 
 func (w *worker) expire() {
 	for p := range phaseCount {
 		for {
-			slot, is := w.expired(p, w.limits[p], w.now)
-			if !is {
+			slot, ok := w.expired(p, w.limits[p], w.now)
+			if !ok {
 				break
 			}
 			switch p {

@@ -1,4 +1,4 @@
-// What the acceptor tells a worker, and what comes of it.
+// Messages from the acceptor and the server to a worker.
 
 package server
 
@@ -103,11 +103,11 @@ func (w *worker) adopt(fd int32) {
 	}
 }
 
-// meet asks who the peer of a new connection is. It is gone when that is not known any more.
-func (w *worker) meet(slot int32) (is bool) {
+// meet asks for the address of a new connection's peer, which is gone when nobody knows it any more.
+func (w *worker) meet(slot int32) (ok bool) {
 	for int(slot) >= len(w.peers) {
 		w.peers = append(w.peers, netip.Addr{})
 	}
-	w.peers[slot], is = peerOf(w.slots[slot].fd)
-	return is
+	w.peers[slot], ok = peerOf(w.slots[slot].fd)
+	return ok
 }

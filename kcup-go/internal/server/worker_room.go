@@ -33,7 +33,7 @@ func (w *worker) evict(anybody bool) {
 	}
 }
 
-// satisfied is a connection, silent as long as the first, whose peer has acknowledged all; else the first.
+// satisfied is a connection, silent as long as the first, whose peer has acknowledged all; without one the first.
 func (w *worker) satisfied(first int32) int32 {
 	slot := first
 	for range evenly {

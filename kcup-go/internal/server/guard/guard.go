@@ -1,6 +1,6 @@
 // Package guard owns the raw bytes of a request head: it cuts out one head, and refuses what two parsers could read
 // differently (SPEC section 6), so that nothing behind it has to be strict.
-// It must not decide what an answer says.
+// It must not decide what a response says.
 package guard
 
 // Limits of K-67.
