@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -10,64 +12,84 @@ import (
 
 const (
 	acceptPause = 100 * time.Millisecond
-	acceptBatch = 64
 	drainPause  = 10 * time.Millisecond
-	forever     = -time.Millisecond // to epoll_wait(2)
+	// admitTime is how long a new connection waits for one that falls silent, and lookAgain how often it looks at least.
+	admitTime = time.Second
+	lookAgain = 50 * time.Millisecond
 )
 
-// acceptor takes connections and deals them out. It is the only one that counts them against --max-connections.
+// acceptor takes connections and deals them out. It is the only one that counts them against --max-connections: it takes one
+// more than these, and holds on to it until there is room.
 type acceptor struct {
 	*common
 	workers  []*worker
 	listener *listener
-	epoll    int
-	events   [2]unix.EpollEvent
-	watching bool
-	paused   bool
-	ceiling  int       // so many were open when descriptors ran out; 0 is unknown
-	asked    *worker   // is making room
-	awaited  uint32    // its count of evictions when it has
-	relieved bool      // somebody was asked since the last connection was accepted
-	anybody  bool      // and need not have been silent
-	crowded  time.Time // since when somebody waits and nobody silent has made room
+	file     *os.File // the listener's, for the runtime to wait for
+	raw      syscall.RawConn
+	ceiling  int  // so many were open when descriptors ran out; 0 is unknown
+	crowded  bool // somebody has waited in vain for a silent one, and somebody has waited ever since
 	draining atomic.Bool
 	lastLog  time.Time
 }
 
-// init makes ready to wait for the listener and for workers.
 func (a *acceptor) init() (err error) {
-	if a.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return err
-	}
-	a.watching = true
-	for _, fd := range []int{a.listener.fd, a.room.wake} {
-		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
-		if err = unix.EpollCtl(a.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
-			return err
-		}
-	}
-	return nil
+	a.file = os.NewFile(uintptr(a.listener.fd), a.listener.url)
+	a.raw, err = a.file.SyscallConn()
+	return err
 }
 
 // run ends when the drain begins and what had been waiting is accepted.
 func (a *acceptor) run() error {
-	for !a.draining.Load() {
-		waits, err := a.wait()
-		if err != nil {
+	for hasMadeRoom := false; ; {
+		_ = a.file.SetReadDeadline(time.Time{}) // nudges that come from here on are heard
+		a.makeRoom(a.isOver)                    // of a limit that was lowered (K-89)
+		if a.draining.Load() {
+			return a.drain()
+		}
+		fd, err := a.next()
+		switch {
+		case err == nil:
+			hasMadeRoom = false
+			a.makeRoom(a.isFull)
+			a.deal(fd)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+		case areExhausted(err) && !hasMadeRoom && a.open() > 0:
+			a.warn(err)
+			hasMadeRoom, a.ceiling = true, a.open()
+			a.makeRoom(a.isFull)
+			a.ceiling = 0
+		case errors.As(err, new(syscall.Errno)):
+			a.warn(err)
+			hasMadeRoom = false
+			time.Sleep(acceptPause)
+		default:
 			return err
 		}
-		if waits {
-			a.take()
-		}
 	}
-	// First, so that what is accepted from now on gets its last response.
+}
+
+// nudge has the acceptor look at the limits again, and whether it drains.
+func (a *acceptor) nudge() {
+	a.room.tell()
+	_ = a.file.SetReadDeadline(time.Unix(1, 0)) // of a file that is closed there is nobody to nudge
+}
+
+// drain accepts what waits.
+func (a *acceptor) drain() error {
+	// First, so that whoever is accepted from now on gets a last response.
 	a.tellAll(func(m *mailbox) { m.drain = true })
-	for err := syscall.Errno(0); err != unix.EAGAIN; err = a.accept() {
-		if err != 0 {
+	for {
+		fd, err := accept(a.listener.fd)
+		if err == unix.EAGAIN {
+			break
+		}
+		if err == 0 {
+			a.deal(fd)
+		} else if !isOfConnection(err) {
 			time.Sleep(drainPause) // connections that end give back what has run out
 		}
 	}
-	unix.Close(a.listener.fd)
+	a.file.Close()
 	a.tellAll(func(m *mailbox) { m.last = true })
 	return nil
 }
@@ -78,97 +100,30 @@ func (a *acceptor) tellAll(what func(*mailbox)) {
 	}
 }
 
-// wait says whether there is something to take: a connection waits for which there is room, or can be.
-func (a *acceptor) wait() (takes bool, err error) {
-	a.hear()
-	listens, timeout := !a.paused, forever
-	switch {
-	case a.paused:
-		timeout = acceptPause
-	case a.isFull():
-		// Asked before looking, so that what closes or falls silent in between wakes us.
-		a.room.wanted.Store(true)
-		listens, timeout = a.mayDisplace()
-		if a.isOver() && listens {
-			return true, nil // that does not wait for a new connection
+// next waits for a connection. Without one accept(2) would still say that descriptors have run out.
+func (a *acceptor) next() (fd int32, err error) {
+	var number syscall.Errno
+	err = a.raw.Read(func(uintptr) bool {
+		fd, number = accept(a.listener.fd)
+		for isOfConnection(number) {
+			fd, number = accept(a.listener.fd)
 		}
-		a.room.wanted.Store(!listens)
-	default:
-		a.ceiling = 0
-	}
-	if listens && !a.crowded.IsZero() {
-		timeout = 0 // does anybody still wait?
-	}
-	a.watch(listens)
-	n, err := await(a.epoll, a.events[:], int(timeout/time.Millisecond))
-	if err != nil {
-		return false, err
-	}
-	if n == 0 {
-		a.paused = false
-		if listens {
-			a.crowded = time.Time{}
+		if number == unix.EAGAIN || areExhausted(number) && !isReadable(a.listener.fd) {
+			a.crowded = false
+			return false
 		}
+		return true
+	})
+	if err == nil && number != 0 {
+		err = number
 	}
-	for _, event := range a.events[:n] {
-		if event.Fd == int32(a.room.wake) {
-			clearWake(a.room.wake)
-			return false, nil // the counts have changed
-		}
-		takes = true
-	}
-	return takes, nil
+	return fd, err
 }
 
-// watch turns the listener's events on or off: they would never end while nothing is accepted.
-func (a *acceptor) watch(listening bool) {
-	if listening == a.watching {
-		return
-	}
-	a.watching = listening
-	event := unix.EpollEvent{Fd: int32(a.listener.fd)}
-	if listening {
-		event.Events = unix.EPOLLIN
-	}
-	_ = unix.EpollCtl(a.epoll, unix.EPOLL_CTL_MOD, a.listener.fd, &event) // it was added, so it cannot fail
-}
-
-// take accepts what waits, within the limit; at the limit somebody makes room (K-84).
-func (a *acceptor) take() {
-	if a.isFull() {
-		a.displace()
-		return
-	}
-	for range min(a.limit()-a.open(), acceptBatch) {
-		err := a.accept()
-		switch {
-		case err == 0:
-			a.relieved = false
-			continue
-		case err == unix.EAGAIN:
-		case (err == unix.EMFILE || err == unix.ENFILE) && !a.relieved && a.open() > 0:
-			a.ceiling = a.open()
-			a.warn(err)
-		default:
-			a.relieved, a.paused = false, true
-			a.warn(err)
-		}
-		return
-	}
-}
-
-// accept takes one connection and gives it to the worker that has fewest. What is wrong with a connection that is
-// gone already is no error.
-func (a *acceptor) accept() syscall.Errno {
-	fd, err := accept(a.listener.fd)
-	if isOfConnection(err) {
-		return 0
-	}
-	if err != 0 {
-		return err
-	}
+// deal gives a connection to the worker that has fewest.
+func (a *acceptor) deal(fd int32) {
 	if a.listener.isUnix {
-		_ = setLimits(int(fd)) // else they stay as the system has them
+		_ = setLimits(int(fd)) // without it they stay as the system has them
 	}
 	least := a.workers[0]
 	for _, w := range a.workers[1:] {
@@ -178,10 +133,12 @@ func (a *acceptor) accept() syscall.Errno {
 	}
 	least.status.open.Add(1)
 	least.tell(func(m *mailbox) { m.sockets = append(m.sockets, fd) })
-	return 0
 }
 
-// isOfConnection knows the errors that accept(2) tells to go on after.
+// areExhausted says that descriptors are.
+func areExhausted(err error) bool { return err == unix.EMFILE || err == unix.ENFILE }
+
+// isOfConnection knows the errors that accept(2) tells to go on after: the connection is gone already.
 func isOfConnection(err syscall.Errno) bool {
 	switch err {
 	case unix.ECONNABORTED, unix.EINTR, unix.EPROTO, unix.ENETDOWN, unix.ENOPROTOOPT, unix.EHOSTDOWN, unix.ENONET,
@@ -191,17 +148,55 @@ func isOfConnection(err syscall.Errno) bool {
 	return false
 }
 
-// warn says once a second why accepting fails.
-func (a *acceptor) warn(err error) {
-	if now := time.Now(); now.Sub(a.lastLog) >= time.Second {
-		a.lastLog = now
-		a.log.Warnf("cannot accept connections for now: %v", err)
+// makeRoom has one connection after the other closed (K-84), for as long as there are too many: silent ones, or anybody's
+// where nobody need wait for these.
+func (a *acceptor) makeRoom(tooMany func() bool) {
+	for since := time.Now(); tooMany() && !a.draining.Load(); {
+		a.room.wanted.Store(true) // before looking, so that whoever closes or falls silent in between wakes us
+		w := first(a.workers, false)
+		anybody := w == nil && (a.crowded || a.isOver() || time.Since(since) >= admitTime)
+		if anybody {
+			a.crowded = a.crowded || !a.isOver()
+			w = first(a.workers, true)
+		}
+		if w == nil {
+			a.room.wait()
+			continue
+		}
+		a.evict(w, anybody)
+		a.crowded = a.crowded && (anybody || tooMany())
+	}
+	a.room.wanted.Store(false)
+}
+
+// evict has a worker close one connection, and waits for that.
+func (a *acceptor) evict(w *worker, anybody bool) {
+	due := w.status.evictions.Load() + 1
+	w.tell(func(m *mailbox) { m.evict, m.anybody = true, anybody })
+	for a.room.wanted.Store(true); w.status.evictions.Load() != due; a.room.wanted.Store(true) {
+		a.room.wait()
 	}
 }
+
+// isFull says that a new connection takes another one's place.
+func (a *acceptor) isFull() bool {
+	return a.open() >= int(a.most.Load()) || a.ceiling > 0 && a.open() >= a.ceiling
+}
+
+// isOver says that more are open than may be.
+func (a *acceptor) isOver() bool { return a.open() > int(a.most.Load()) }
 
 func (a *acceptor) open() (total int) {
 	for _, w := range a.workers {
 		total += int(w.status.open.Load())
 	}
 	return total
+}
+
+// warn says once a second why accepting fails.
+func (a *acceptor) warn(err error) {
+	if now := time.Now(); now.Sub(a.lastLog) >= time.Second {
+		a.lastLog = now
+		a.log.Warnf("cannot accept connections for now: %v", err)
+	}
 }

@@ -49,9 +49,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
 	var err error
-	if s.room.wake, err = newWake(); err != nil {
-		return nil, fmt.Errorf("cannot start: %w", err)
-	}
+	s.room.news = make(chan struct{}, 1)
 	for range threads {
 		w, err := newWorker(s, access.Lines())
 		if err != nil {
@@ -117,7 +115,7 @@ func (s *Server) Wait(signals <-chan os.Signal) error {
 func (s *Server) Drain(signals <-chan os.Signal) error {
 	s.common.log.Info("draining")
 	s.acceptor.draining.Store(true)
-	wake(s.common.room.wake)
+	s.acceptor.nudge()
 	done := make(chan struct{})
 	go func() { s.running.Wait(); close(done) }()
 	select {

@@ -3,6 +3,7 @@ package server
 import (
 	"math"
 	"sync/atomic"
+	"time"
 )
 
 // rank is in which order connections make room (K-84).
@@ -28,21 +29,35 @@ type status struct {
 // room wakes an acceptor that waits because --max-connections are open and nobody may make room yet (K-84).
 type room struct {
 	wanted atomic.Bool
-	wake   int // its eventfd
+	news   chan struct{} // with room for one
+}
+
+func (r *room) tell() {
+	select {
+	case r.news <- struct{}{}:
+	default:
+	}
+}
+
+// wait returns when there is news, and at times without.
+func (r *room) wait() {
+	select {
+	case <-r.news:
+	case <-time.After(lookAgain):
+	}
 }
 
 // publish is called after each turn.
 func (s *status) publish(w *worker) {
-	wanted := w.room.wanted.Load()
 	s.first[silent].Store(w.since(idle))
 	s.first[heads].Store(w.since(inHead))
 	s.first[ending].Store(w.since(lingering))
-	if wanted || w.asked {
+	if w.room.wanted.Load() || w.asked {
 		s.first[slow].Store(w.leastRate())
 	}
 	s.evictions.Store(w.evictions)
-	if wanted && (w.queue[idle].count > 0 || w.closed) && w.room.wanted.Swap(false) {
-		wake(w.room.wake)
+	if w.room.wanted.Load() && (w.queue[idle].count > 0 || w.closed) && w.room.wanted.Swap(false) {
+		w.room.tell()
 	}
 	w.closed, w.asked = false, false
 }

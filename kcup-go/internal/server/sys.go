@@ -108,6 +108,12 @@ func peerOf(fd int32) (address netip.Addr, ok bool) {
 	return addressOf(name).Addr(), err == nil
 }
 
+// isReadable says whether something can be read, or a connection accepted.
+func isReadable(fd int) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return err == nil && n > 0
+}
+
 // readable returns how many bytes wait to be read.
 func readable(fd int32) int {
 	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)

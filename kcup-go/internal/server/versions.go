@@ -138,7 +138,7 @@ func (s *Server) enforce(e envelope) {
 	s.common.budget.Store(e.sockets / threads)
 	s.common.cost.Store(e.cost)
 	s.acceptor.tellAll(func(*mailbox) {})
-	wake(s.common.room.wake)
+	s.acceptor.nudge()
 }
 
 // within waits until something is so, for at most so long, and says whether it is.
