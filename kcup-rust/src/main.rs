@@ -12,7 +12,8 @@ use kcup_rust::server::{self, Listener, Server};
 
 fn main() -> ExitCode {
     // Of the stacks that std makes, of 2 MiB, the kernel may make a huge page each; of shorter ones it cannot.
-    std::env::set_var("RUST_MIN_STACK", "1000000");
+    // SAFETY: there is no other thread yet.
+    unsafe { std::env::set_var("RUST_MIN_STACK", "1000000") };
     let nothing = |()| (String::new(), 0);
     let done = match config::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => Ok((text, 0)),
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
 
 fn run(options: Options) -> Result<(), String> {
     // First, while nothing is open that could be taken for it.
-    let passed = server::passed()?;
+    let passed = Listener::passed()?;
     server::may_have_descriptors(&options)?;
     ops::log::init(options.log_level, options.log_format);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -36,7 +37,8 @@ fn run(options: Options) -> Result<(), String> {
 
 async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), String> {
     let mut stop = Stop::new().map_err(cannot("take signals"))?;
-    let Some(content) = content::load_unless(stop.next(), &options, server::has_room(&options)).await? else {
+    let Some(content) = content::load_unless(stop.next(), &options, server::has_memory(&options)).await?
+    else {
         return Ok(());
     };
     let admin = options.admin.map(Admin::open).transpose()?;

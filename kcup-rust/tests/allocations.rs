@@ -21,11 +21,13 @@ static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
-        System.alloc(layout)
+        // SAFETY: as for the caller.
+        unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        System.dealloc(pointer, layout)
+        // SAFETY: as for the caller.
+        unsafe { System.dealloc(pointer, layout) }
     }
 }
 

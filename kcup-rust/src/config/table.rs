@@ -1,5 +1,6 @@
 //! The table of options. Values are text here; `options.rs` checks them.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
@@ -150,10 +151,13 @@ pub fn rows() -> Vec<Row> {
 /// UTF-8 in the others: only the path of a file or of a socket may contain it.
 pub fn tidy_environment(rows: &[Row]) {
     for row in rows {
-        match std::env::var_os(row.variable) {
-            Some(value) if value.is_empty() => std::env::remove_var(row.variable),
-            Some(value) => std::env::set_var(row.variable, readable(row, value)),
-            None => {}
+        let Some(value) = env::var_os(row.variable) else { continue };
+        // SAFETY: there is no other thread yet.
+        unsafe {
+            match value.is_empty() {
+                true => env::remove_var(row.variable),
+                false => env::set_var(row.variable, readable(row, value)),
+            }
         }
     }
 }

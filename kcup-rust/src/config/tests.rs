@@ -17,10 +17,12 @@ pub(super) fn parse_with(variables: &[(&str, &str)], args: &[&str]) -> Result<Pa
 fn parse_raw(variables: &[(&str, &str)], args: Vec<OsString>) -> Result<Parsed, String> {
     let _alone = ENVIRONMENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     for row in table::rows() {
-        std::env::remove_var(row.variable);
+        // SAFETY: only these tests use the environment, one at a time.
+        unsafe { std::env::remove_var(row.variable) };
     }
     for (name, value) in variables {
-        std::env::set_var(name, value);
+        // SAFETY: as above.
+        unsafe { std::env::set_var(name, value) };
     }
     parse(std::iter::once("kcup".into()).chain(args))
 }

@@ -5,11 +5,9 @@ use std::collections::HashSet;
 use super::finding::{Finding, Findings};
 use super::host;
 use super::line::{self, is_blank, Line, Pair};
-use super::new::{Mode, MAX_MAX_AGE};
+use super::policy::{Mode, MAX_MAX_AGE, MAX_SIZE};
 use super::rules::Rule;
 
-/// RFC 8461 section 3.3: sending mail servers may stop reading after 64 KiB.
-pub const MAX_SIZE: usize = 65_536;
 /// Behind this one receiver does.
 const LARGE: usize = 10_240;
 const DAY: u32 = 86_400;
@@ -144,10 +142,8 @@ impl<'a> Judge<'a> {
     /// What no line alone can tell.
     fn whole(&mut self, policy: &[u8], size: usize) {
         let mode = self.mode.as_ref().map(|(mode, _)| *mode);
-        if let (Some(Mode::Enforce), Some((seconds, week))) = (mode, self.max_age) {
-            if seconds < WEEK {
-                self.findings.add(week);
-            }
+        if let (Some(Mode::Enforce), Some((..WEEK, finding))) = (mode, self.max_age) {
+            self.findings.add(finding);
         }
         let (line, column) = line::end(policy);
         let at_end = |rule| Finding::new(line, column, rule);

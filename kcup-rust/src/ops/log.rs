@@ -1,32 +1,32 @@
-//! Diagnostics on standard error: one event a line, text or JSON (K-20). Sibling: kcup-go/ops/log.go.
+//! Diagnostics on standard error: one event a line, text or JSON (K-20).
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::SystemTime;
 
 use env_logger::{Builder, Target};
-use log::{Level, LevelFilter, Record};
+use log::{LevelFilter, Record};
 
 use super::stream;
 use crate::config::LogFormat;
 use crate::content::seconds;
 use crate::respond::date;
 
-/// Sends what `log`'s macros say to standard error. Call it once.
+/// Sends the events of `log`'s macros to standard error. Call it once.
 pub fn init(level: LevelFilter, format: LogFormat) {
     Builder::new()
-        // What the libraries say to themselves is not promised to anyone, and not the same in both programs.
+        // Events of libraries are not part of the contract.
         .filter_module(env!("CARGO_CRATE_NAME"), level)
         .format(move |out, record| out.write_all(line(record, SystemTime::now(), format).as_bytes()))
         .target(Target::Pipe(Box::new(Stderr)))
         .init();
 }
 
-/// Standard error as `log` knows it.
+/// Standard error for env_logger.
 struct Stderr;
 
 impl Write for Stderr {
-    /// `line` is whole, since env_logger writes each event at once.
+    /// `line` is a whole line, since env_logger writes each event at once.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         stream::offer(&io::stderr(), line);
         Ok(line.len())
@@ -40,7 +40,7 @@ impl Write for Stderr {
 fn line(record: &Record, now: SystemTime, format: LogFormat) -> String {
     let time = date::rfc3339(seconds(now));
     let message = escaped(&record.args().to_string(), format);
-    let level = lower_case(record.level());
+    let level = record.level().as_str().to_lowercase();
     match format {
         LogFormat::Text => format!("{time} {level} {message}\n"),
         LogFormat::Json => {
@@ -49,25 +49,12 @@ fn line(record: &Record, now: SystemTime, format: LogFormat) -> String {
     }
 }
 
-fn lower_case(level: Level) -> &'static str {
-    match level {
-        Level::Error => "error",
-        Level::Warn => "warn",
-        Level::Info => "info",
-        Level::Debug => "debug",
-        Level::Trace => "trace",
-    }
-}
-
-/// On one line. In JSON as RFC 8259 section 7 asks.
+/// Escapes a message, so that it stays on one line, and is a string of RFC 8259 section 7 in JSON.
 fn escaped(message: &str, format: LogFormat) -> String {
     let mut text = String::with_capacity(message.len());
     for char in message.chars() {
         match char {
             '"' | '\\' if format == LogFormat::Json => text.extend(['\\', char]),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
             control if control.is_control() => _ = write!(text, "\\u{:04x}", u32::from(control)),
             other => text.push(other),
         }
@@ -78,6 +65,7 @@ fn escaped(message: &str, format: LogFormat) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use log::Level;
     use std::time::{Duration, UNIX_EPOCH};
 
     fn logged(message: &str, level: Level, format: LogFormat) -> String {
@@ -89,11 +77,11 @@ mod tests {
     fn an_event_is_one_line() {
         assert_eq!(
             logged("a \"b\"\nc\u{1b}\\", Level::Info, LogFormat::Text),
-            "2026-11-21T07:00:00Z info a \"b\"\\nc\\u001b\\\n"
+            "2026-11-21T07:00:00Z info a \"b\"\\u000ac\\u001b\\\n"
         );
         assert_eq!(
             logged("a \"b\"\nc\u{1b}\\", Level::Warn, LogFormat::Json),
-            "{\"time\":\"2026-11-21T07:00:00Z\",\"level\":\"warn\",\"msg\":\"a \\\"b\\\"\\nc\\u001b\\\\\"}\n"
+            "{\"time\":\"2026-11-21T07:00:00Z\",\"level\":\"warn\",\"msg\":\"a \\\"b\\\"\\u000ac\\u001b\\\\\"}\n"
         );
     }
 

@@ -1,12 +1,11 @@
-//! The text of `/metrics` (SPEC K-118): rendered from one table, so that both programs send the same bytes. Pure. See
-//! docs/adr/0007. Sibling: kcup-go/ops/metrics.go.
+//! The text of `/metrics` (K-118), which is the same in both programs. Pure. See docs/adr/0007.
 
 use std::fmt::Write;
 
 use super::process;
 use crate::server::counters::{Counts, CODES, METHODS, REASONS};
 
-/// All that is told.
+/// The values of all metrics.
 #[derive(Debug)]
 pub struct Numbers {
     pub counts: Counts<u64>,
@@ -22,101 +21,80 @@ pub struct Numbers {
     pub process: process::Numbers,
 }
 
-/// What stands behind a metric's name: labels in braces or nothing, and the value.
+/// The text of a page.
+struct Text(String);
+
+/// Labels in braces, or nothing, and the value.
 type Sample = (String, String);
 
-/// Name, help, and samples. What ends in `_total` is a counter, all else a gauge.
-type Metric = (&'static str, &'static str, fn(&Numbers) -> Vec<Sample>);
-
-const METRICS: [Metric; 16] = [
-    (
-        "kcup_http_requests_total",
-        "Answers begun, by method (other when the head was refused) and status code.",
-        |numbers| answers(&numbers.counts),
-    ),
-    (
-        "kcup_http_response_bytes_total",
-        "Bytes of answers, heads included, that the kernel took.",
-        |numbers| one(numbers.counts.bytes),
-    ),
-    ("kcup_connections", "Open connections: parked between requests, or hot.", |numbers| {
-        let Counts { parked, .. } = numbers.counts;
-        by("state", &["hot", "parked"], &[numbers.counts.open().saturating_sub(parked), parked])
-    }),
-    ("kcup_connections_accepted_total", "Connections accepted.", |numbers| one(numbers.counts.accepted)),
-    ("kcup_connections_closed_total", "Connections closed, by reason.", |numbers| {
-        by("reason", &REASONS, &numbers.counts.closed)
-    }),
-    (
-        "kcup_access_log_lines_lost_total",
-        "Lines of the access log that standard output did not take.",
-        |numbers| one(numbers.lines_lost),
-    ),
-    ("kcup_reloads_total", "Reloads, by result.", |numbers| {
-        by("result", &["ok", "failed"], &[numbers.reloads_ok, numbers.reloads_failed])
-    }),
-    ("kcup_content_bytes", "Size of the content, without its variants.", |numbers| one(numbers.content)),
-    (
-        "kcup_content_loaded_timestamp_seconds",
-        "When the content was loaded, in seconds since 1970.",
-        |numbers| one(numbers.loaded),
-    ),
-    ("kcup_build_info", "1, labelled with what runs.", |numbers| {
-        let Numbers { version, implementation, .. } = numbers;
-        vec![(format!("{{version=\"{version}\",implementation=\"{implementation}\"}}"), "1".into())]
-    }),
-    ("process_cpu_seconds_total", "User and system CPU time, in seconds.", |numbers| {
-        hundredths(numbers.process.cpu)
-    }),
-    ("process_open_fds", "Open file descriptors.", |numbers| one(numbers.process.open_fds)),
-    ("process_max_fds", "Limit on open file descriptors.", |numbers| one(numbers.process.max_fds)),
-    ("process_virtual_memory_bytes", "Virtual memory, in bytes.", |numbers| {
-        one(numbers.process.virtual_memory)
-    }),
-    ("process_resident_memory_bytes", "Resident memory, in bytes.", |numbers| {
-        one(numbers.process.resident_memory)
-    }),
-    ("process_start_time_seconds", "When the process started, in seconds since 1970.", |numbers| {
-        hundredths(numbers.process.start_time)
-    }),
-];
-
-/// The whole text.
-pub fn render(numbers: &Numbers) -> String {
-    let mut text = String::new();
-    for (name, help, samples) in METRICS {
+impl Text {
+    /// Appends a metric. A name that ends in `_total` is that of a counter, any other that of a gauge.
+    fn metric(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = Sample>) {
         let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
         // Writing to a String does not fail.
-        _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        for (labels, value) in samples(numbers) {
-            _ = writeln!(text, "{name}{labels} {value}");
+        _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (labels, value) in samples {
+            _ = writeln!(self.0, "{name}{labels} {value}");
         }
     }
-    text
-}
 
-fn one(value: impl ToString) -> Vec<Sample> {
-    vec![(String::new(), value.to_string())]
-}
-
-fn hundredths(value: u64) -> Vec<Sample> {
-    one(format!("{}.{:02}", value / 100, value % 100))
-}
-
-fn by(label: &str, names: &[&str], values: &[u64]) -> Vec<Sample> {
-    let sample = |(name, value): (&&str, &u64)| (format!("{{{label}=\"{name}\"}}"), value.to_string());
-    names.iter().zip(values).map(sample).collect()
-}
-
-/// Those that there were.
-fn answers(counts: &Counts<u64>) -> Vec<Sample> {
-    let mut samples = Vec::new();
-    for (method, counts) in METHODS.iter().zip(&counts.answers) {
-        for (code, count) in CODES.iter().zip(counts).filter(|(_, count)| **count > 0) {
-            samples.push((format!("{{method=\"{method}\",code=\"{code}\"}}"), count.to_string()));
-        }
+    fn number(&mut self, name: &str, help: &str, value: impl ToString) {
+        self.metric(name, help, [(String::new(), value.to_string())]);
     }
-    samples
+
+    fn hundredths(&mut self, name: &str, help: &str, value: u64) {
+        self.number(name, help, format!("{}.{:02}", value / 100, value % 100));
+    }
+
+    fn labelled(&mut self, name: &str, help: &str, label: &str, values: &[(&str, u64)]) {
+        let sample = |(of, value): &(&str, u64)| (format!("{{{label}=\"{of}\"}}"), value.to_string());
+        self.metric(name, help, values.iter().map(sample));
+    }
+}
+
+/// The whole page.
+pub fn render(numbers: &Numbers) -> String {
+    let Numbers { counts, process, version, implementation, .. } = numbers;
+    let mut text = Text(String::new());
+    text.metric(
+        "kcup_http_requests_total",
+        "Answers begun, by method (other when the head was refused) and status code.",
+        requests(counts),
+    );
+    let help = "Bytes of answers, heads included, that the kernel took.";
+    text.number("kcup_http_response_bytes_total", help, counts.bytes);
+    let states = [("hot", counts.open().saturating_sub(counts.parked)), ("parked", counts.parked)];
+    let help = "Open connections: parked between requests, or hot.";
+    text.labelled("kcup_connections", help, "state", &states);
+    text.number("kcup_connections_accepted_total", "Connections accepted.", counts.accepted);
+    let closed = Vec::from_iter(REASONS.into_iter().zip(counts.closed));
+    text.labelled("kcup_connections_closed_total", "Connections closed, by reason.", "reason", &closed);
+    let help = "Lines of the access log that standard output did not take.";
+    text.number("kcup_access_log_lines_lost_total", help, numbers.lines_lost);
+    let results = [("ok", numbers.reloads_ok), ("failed", numbers.reloads_failed)];
+    text.labelled("kcup_reloads_total", "Reloads, by result.", "result", &results);
+    text.number("kcup_content_bytes", "Size of the content, without its variants.", numbers.content);
+    let help = "When the content was loaded, in seconds since 1970.";
+    text.number("kcup_content_loaded_timestamp_seconds", help, numbers.loaded);
+    let labels = format!("{{version=\"{version}\",implementation=\"{implementation}\"}}");
+    text.metric("kcup_build_info", "1, labelled with what runs.", [(labels, "1".into())]);
+    text.hundredths("process_cpu_seconds_total", "User and system CPU time, in seconds.", process.cpu);
+    text.number("process_open_fds", "Open file descriptors.", process.open_fds);
+    text.number("process_max_fds", "Limit on open file descriptors.", process.max_fds);
+    text.number("process_virtual_memory_bytes", "Virtual memory, in bytes.", process.virtual_memory);
+    text.number("process_resident_memory_bytes", "Resident memory, in bytes.", process.resident_memory);
+    let help = "When the process started, in seconds since 1970.";
+    text.hundredths("process_start_time_seconds", help, process.start_time);
+    text.0
+}
+
+/// The counts above 0, by method and code.
+fn requests(counts: &Counts<u64>) -> impl Iterator<Item = Sample> {
+    METHODS.iter().zip(&counts.answers).flat_map(|(method, counts)| {
+        let begun = CODES.iter().zip(counts).filter(|(_, count)| **count > 0);
+        begun
+            .map(move |(code, count)| (format!("{{method=\"{method}\",code=\"{code}\"}}"), count.to_string()))
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,4 @@
-//! Taking a changed file into service (SPEC section 10). Sibling: kcup-go/ops/reload.go.
-
-mod settling;
+//! Reloads (SPEC section 10).
 
 use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,10 +11,9 @@ use tokio::time::sleep;
 use super::notify::Notifier;
 use super::signals;
 use crate::config::Options;
-use crate::content::{self, cannot, Content, Source};
+use crate::content::{self, cannot, Content, Digest, Source};
 use crate::respond::Responses;
 use crate::server::Server;
-use settling::{Settling, Verdict, SETTLING_TIME};
 
 /// Reloads by their result (K-119).
 #[derive(Debug, Default)]
@@ -25,18 +22,18 @@ pub struct Reloads {
     pub failed: AtomicU64,
 }
 
-/// Reads the file again when it is told to, or when the file has changed.
+/// Reads the file again on SIGHUP, and when it has changed.
 pub struct Reload {
     pub counts: Arc<Reloads>,
     options: Arc<Options>,
     hangups: Signal,
     settling: Settling,
-    /// What was wrong at the last read, and was logged.
+    /// The failure of the last read, which was logged.
     failure: Option<String>,
 }
 
 impl Reload {
-    /// Takes hangups from now on: the service manager may send one as soon as it hears that we are ready. Call it inside a
+    /// Receives SIGHUP from now on: the service manager may send it as soon as it knows that we are ready. Call it inside a
     /// tokio runtime.
     pub fn new(options: &Arc<Options>) -> Result<Reload, String> {
         Ok(Reload {
@@ -48,15 +45,15 @@ impl Reload {
         })
     }
 
-    /// Reloads for a hangup (K-100), and when a poll finds other bytes (K-102), for ever. Only `server` is told what came
-    /// of it: a future that is dropped has changed nothing.
+    /// Reloads on SIGHUP (K-100), and when a poll finds other bytes (K-102), for ever. Only `server` is changed, and only by
+    /// a reload that has succeeded, so the future may be dropped.
     pub async fn run(mut self, server: &Server, manager: &Notifier) {
         let mut pause = self.options.reload_interval;
         loop {
             tokio::select! {
                 _ = self.hangups.recv() => {
                     manager.reloading().await;
-                    // Who asks is answered.
+                    // A failure is logged on each SIGHUP, even if it is the same again.
                     self.failure = None;
                     let read = self.read(server).await;
                     self.load(read, server).await;
@@ -67,27 +64,27 @@ impl Reload {
         }
     }
 
-    /// Looks at the file, and says when to look again. It is read whole only when it seems to have changed.
+    /// Checks the file, and returns when to check again. It is read whole only if it seems to have changed.
     async fn poll(&mut self, server: &Server) -> Option<Duration> {
         let loaded = server.view().responses();
         let loaded = &loaded.content;
-        let verdict = if !self.settling.is_pending() {
+        let outcome = if !self.settling.is_pending() {
             let (options, once) = (self.options.clone(), loaded.one_shot);
             let sight = content::apart(move || content::look(&options, once)).await;
             self.settling.judge(sight, &loaded.source_digest)
         } else {
             let read = self.read(server).await;
             let sight = read.as_ref().map(|source| source.digest).map_err(Clone::clone);
-            let verdict = self.settling.judge(sight, &loaded.source_digest);
-            if verdict == Verdict::Settled {
+            let outcome = self.settling.judge(sight, &loaded.source_digest);
+            if outcome == Outcome::Settled {
                 self.load(read, server).await;
             }
-            verdict
+            outcome
         };
-        match verdict {
-            Verdict::Unsettled => return Some(SETTLING_TIME),
-            Verdict::Unchanged => self.failure = None,
-            Verdict::Settled => (),
+        match outcome {
+            Outcome::Unsettled => return Some(SETTLING_TIME),
+            Outcome::Unchanged => self.failure = None,
+            Outcome::Settled => (),
         }
         self.options.reload_interval
     }
@@ -103,7 +100,7 @@ impl Reload {
         content::apart(move || content::again(&options, once, room)).await
     }
 
-    /// Makes content of what was read, unless that failed, and serves it.
+    /// Serves the content that was read, or logs why that failed.
     async fn load(&mut self, read: Result<Source, String>, server: &Server) {
         let (options, spare) = (self.options.clone(), server.spare());
         let make = move || Ok(Responses::new(Content::new(read?, &options)?.collapse(spare), &options));
@@ -121,7 +118,7 @@ impl Reload {
         }
     }
 
-    /// Logs each line, unless that was done at the last read (K-101).
+    /// Logs each line, unless the last read failed in the same way (K-101).
     fn fail(&mut self, failure: String) {
         self.counts.failed.fetch_add(1, Relaxed);
         if self.failure.as_ref() != Some(&failure) {
@@ -135,5 +132,75 @@ async fn after(pause: Option<Duration>) {
     match pause {
         Some(pause) => sleep(pause).await,
         None => pending().await,
+    }
+}
+
+/// The time after which a poll reads a changed file again (K-102).
+const SETTLING_TIME: Duration = Duration::from_secs(1);
+
+/// The result of reading the file: a digest, or a failure.
+type Sight = Result<Digest, String>;
+
+/// What a poll has to do.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing: these bytes are loaded already.
+    Unchanged,
+    /// Read again after [`SETTLING_TIME`].
+    Unsettled,
+    /// Load the bytes, or log the failure.
+    Settled,
+}
+
+/// The last result, if it differs from what is loaded and has been seen only once.
+#[derive(Debug, Default)]
+struct Settling(Option<Sight>);
+
+impl Settling {
+    fn judge(&mut self, now: Sight, loaded: &Digest) -> Outcome {
+        let before = self.0.take();
+        if now.as_ref() == Ok(loaded) {
+            Outcome::Unchanged
+        } else if before.as_ref() == Some(&now) {
+            Outcome::Settled
+        } else {
+            self.0 = Some(now);
+            Outcome::Unsettled
+        }
+    }
+
+    fn is_pending(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Outcome::{Settled, Unchanged, Unsettled};
+    use super::*;
+
+    #[test]
+    fn a_poll_believes_what_it_saw_twice_in_a_row() {
+        let [loaded, a, b] = [1, 2, 3].map(|byte| Ok([byte; 32]));
+        let [missing, empty] = ["no such file", "it is empty"].map(|why| Err(why.to_string()));
+        for (name, looks) in [
+            ("nothing", &[(&loaded, Unchanged), (&loaded, Unchanged)][..]),
+            ("other bytes", &[(&a, Unsettled), (&a, Settled), (&a, Unsettled)]),
+            ("bytes that go on", &[(&a, Unsettled), (&b, Unsettled), (&a, Unsettled), (&a, Settled)]),
+            ("bytes that were gone", &[(&a, Unsettled), (&loaded, Unchanged), (&a, Unsettled)]),
+            ("a failure", &[(&missing, Unsettled), (&missing, Settled), (&missing, Unsettled)]),
+            ("a failure that passes", &[(&missing, Unsettled), (&loaded, Unchanged)]),
+            (
+                "deleted, empty, new",
+                &[(&missing, Unsettled), (&empty, Unsettled), (&b, Unsettled), (&b, Settled)],
+            ),
+        ] {
+            let mut settling = Settling::default();
+            for (number, (saw, want)) in looks.iter().enumerate() {
+                let outcome = settling.judge((*saw).clone(), loaded.as_ref().unwrap());
+                assert_eq!(outcome, *want, "{name}, look {number}");
+                assert_eq!(settling.is_pending(), outcome == Unsettled);
+            }
+        }
     }
 }

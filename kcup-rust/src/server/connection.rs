@@ -1,7 +1,6 @@
 //! One peer: what is kept of it between events, and what an event makes of it. Sibling: kcup-go/server/connection.go.
 
 mod account;
-mod kept;
 mod linger;
 mod receive;
 
@@ -12,11 +11,11 @@ use mio::net::TcpStream;
 use super::account::{Account, Claim};
 use super::clock::Clock;
 use super::counters::{Counter, Counts, Reason};
+use super::guard::Guard;
 use super::outgoing::{Outgoing, Written};
 use super::phases::{Phase, Tick};
 use crate::access_log::Lines;
 use crate::respond::Responses;
-use kept::Kept;
 use linger::Linger;
 
 /// So many responses a connection has in a turn (SPEC K-88).
@@ -41,6 +40,12 @@ pub struct Connection {
     linger: Option<Linger>,
     /// Whether the peer has ever sent anything.
     pub spoken: bool,
+}
+
+/// Bytes that are not a whole head yet, or that wait for the response before theirs, and the state of their guard.
+struct Kept {
+    bytes: Vec<u8>,
+    guard: Guard,
 }
 
 /// What a worker lends to a connection while it handles an event.

@@ -1,29 +1,39 @@
-//! How much this process may hold, decided from its cgroup's memory limit and the contents that are held, so that the answer
-//! to too many peers is never the kernel's OOM killer. Sibling: kcup-go/server/envelope.go.
+//! The limits of this process, decided from its cgroup's memory limit, its descriptors and the content it holds, so that too
+//! many clients never lead to the kernel's OOM killer (K-85b, K-89, K-104).
 
 use std::fs;
 
-use super::cgroup::Memory;
-use super::fits;
+use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 
-/// What one silent connection costs, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
-/// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 also the socket object, at
-/// accept(2), which makes 3.9 KiB. See docs/adr/0004.
+use super::cgroup::Memory;
+use super::guard::MAX_HEAD;
+use crate::config::Options;
+
+/// The cost of one silent connection, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
+/// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 also charges the socket object, at accept(2): 3.9 KiB. See docs/adr/0004.
 pub const CONNECTION: u64 = 4096;
 /// The program, its runtime and its workers at rest.
 const RESTING: u64 = 4 << 20;
-/// More than this is never kept of incomplete heads; at least two heads always are.
+/// The most and the least bytes kept of incomplete heads: two heads always are.
 const MOST_KEPT: u64 = 64 << 20;
 const LEAST_KEPT: u64 = 32 << 10;
-/// What the kernel may hold for connections where no limit says so.
+/// What the kernel may hold for connections if there is no limit.
 const MOST_SOCKETS: u64 = 256 << 20;
 /// Descriptors that are neither connections nor open yet: the service manager's socket; of content two old ones and one
 /// that is read, with two files each, and the file it is read from; and what looks at /proc.
 const DESCRIPTORS: u64 = 1 + 3 * 2 + 1 + 3;
-/// And those of each worker.
+/// Descriptors of each worker.
 const DESCRIPTORS_OF_A_WORKER: u64 = 2;
-/// How many the admin listener holds (SPEC K-115).
+/// The connections of the admin listener (K-115).
 pub const ADMIN_CONNECTIONS: usize = 64;
+
+/// The memory that content must leave: for some connections, and for each worker two heads and a response.
+const LEAST_CONNECTIONS: u64 = 64;
+const LEAST_OF_WORKER: u64 = 2 * MAX_HEAD as u64 + (32 << 10);
+/// The memory that the process itself takes between reading the content and serving.
+const STARTING: u64 = 1 << 20;
+/// The descriptors needed to start: more than are open at rest, so that some are left for connections.
+const LEAST_DESCRIPTORS: u64 = 32;
 
 /// The limits that follow from the surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,22 +43,22 @@ pub struct Envelope {
     pub kept: usize,
     /// Bytes that the kernel may hold for connections, over all workers,
     pub sockets: u64,
-    /// and how much of that one is that only is open: nothing where buffers are counted apart.
+    /// and the part of that which each open connection takes: 0 if buffers have a limit of their own.
     pub cost: u64,
-    /// Whether memory, and not what was asked for or descriptors, decided on `max_connections`.
+    /// Whether memory decided on `max_connections`, rather than the option or descriptors.
     short: bool,
-    /// Whether what is promised at least fits (K-104).
+    /// Whether the least that is promised fits (K-104).
     pub fits: bool,
 }
 
-/// How many descriptors are no connections, those among them that are not open yet.
+/// The number of descriptors that are no connections, including those that are not open yet.
 pub fn descriptors(threads: usize, admin: usize) -> u64 {
-    // Without /proc nothing is known of what we were given.
+    // Without /proc the descriptors that we were given are not known.
     let open = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * threads as u64 + (open + admin) as u64
 }
 
-/// What the surroundings allow.
+/// The limits that the surroundings set.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     /// The smallest memory limit of this process's cgroups, in bytes.
@@ -64,7 +74,6 @@ pub struct Surroundings {
 impl Surroundings {
     /// Reads the limits: `others` are descriptors of no connection.
     pub fn read(memory: &Memory, others: u64) -> Surroundings {
-        use rustix::process::{getrlimit, Resource};
         let descriptors = getrlimit(Resource::Nofile).current.map(|most| most.saturating_sub(others));
         Surroundings {
             memory: memory.limit(),
@@ -76,7 +85,7 @@ impl Surroundings {
 }
 
 impl Envelope {
-    /// `contents` is the size of all bytes and variants that are held, or will be. Pure.
+    /// `contents` is the size of all versions of the content that are held, or will be. Pure.
     pub fn new(wanted: usize, threads: usize, contents: u64, surroundings: Surroundings) -> Envelope {
         let connections = (wanted as u64).min(surroundings.descriptors.unwrap_or(u64::MAX).max(1));
         let sockets = surroundings.sockets.map_or(MOST_SOCKETS, |limit| limit / 4 * 3);
@@ -91,8 +100,8 @@ impl Envelope {
             };
         };
         let free = memory.saturating_sub(RESTING + contents);
-        // Where buffers are charged they share what is left with the connections and their heads; the eighth is for what
-        // comes between two looks at the account.
+        // If buffers are charged, they share the rest with the connections and their heads. An eighth is left for bytes that
+        // come between two settlements.
         let (sockets, cost) = match surroundings.charged {
             true => (free / 8 * 7, CONNECTION),
             false => (sockets, 0),
@@ -106,11 +115,11 @@ impl Envelope {
             sockets,
             cost,
             short: affordable < connections,
-            fits: free >= fits::least(threads),
+            fits: free >= least(threads),
         }
     }
 
-    /// Says what was decided; the first time it warns where it is memory that is short.
+    /// Logs the limits; the first time it warns if memory is short.
     pub fn log(&self, wanted: usize, first: bool) {
         let Envelope { max_connections, kept, sockets, .. } = self;
         let (kept, sockets) = (kept / 1024, sockets / 1024);
@@ -122,6 +131,33 @@ impl Envelope {
             false => log::info!("at most {max_connections} connections, {parts}"),
         }
     }
+}
+
+/// Says, before there is a server, whether there is memory for this many bytes more of content.
+pub fn has_memory(options: &Options) -> impl Fn(u64) -> bool + Send + 'static {
+    let (memory, least) = (Memory::open(), STARTING + least(options.threads));
+    move |needed| memory.room() >= needed + least
+}
+
+/// Raises the limit on open files as far as allowed, and fails if it is too low: libraries would fail without a reason. Call
+/// it before anything is opened.
+pub fn may_have_descriptors(options: &Options) -> Result<(), String> {
+    let of_admin = if options.admin.is_some() { ADMIN_CONNECTIONS as u64 } else { 0 };
+    let needed = LEAST_DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * options.threads as u64 + of_admin;
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    // If this is not allowed, the soft limit counts.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    match getrlimit(Resource::Nofile).current {
+        Some(allowed) if allowed < needed => Err(format!(
+            "cannot start: {needed} descriptors are needed, and {allowed} are allowed (raise the limit on open files)"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The memory that content must leave free.
+pub fn least(threads: usize) -> u64 {
+    LEAST_CONNECTIONS * CONNECTION + threads as u64 * LEAST_OF_WORKER
 }
 
 #[cfg(test)]

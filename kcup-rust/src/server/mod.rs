@@ -9,11 +9,9 @@ pub mod codec;
 mod connection;
 pub mod counters;
 pub mod envelope;
-mod fits;
 pub mod guard;
 mod listen;
 mod outgoing;
-mod passed;
 mod phases;
 mod status;
 mod sys;
@@ -43,9 +41,8 @@ use crate::config::Options;
 use crate::content::{cannot, reason, Content};
 use crate::respond::Responses;
 
-pub use fits::{has_room, may_have_descriptors};
+pub use envelope::{has_memory, may_have_descriptors};
 pub use listen::Listener;
-pub use passed::passed;
 
 pub struct Server {
     acceptor: Acceptor,

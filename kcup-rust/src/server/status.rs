@@ -1,6 +1,9 @@
-//! What the acceptor knows of its workers. Sibling: kcup-go/server/status.go.
+//! The state of workers that the acceptor sees.
+//!
+//! An acceptor that says that it waits and then looks, and a worker that closes a connection and then looks whether somebody
+//! waits, must not miss each other: hence the one order of `SeqCst`. Ranks need no order, since the acceptor looks again.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 
 use tokio::sync::Notify;
@@ -17,10 +20,9 @@ pub struct Room {
 }
 
 impl Room {
-    /// Waits until a worker has reported something new, unless `look` finds room before.
+    /// Waits until `look` finds room, and looks again after each report of a worker.
     pub async fn wait<T>(&self, mut look: impl FnMut() -> Option<T>) -> T {
         loop {
-            // In this order, so that a report between the look and the wait is not missed.
             self.wanted.store(true, SeqCst);
             if let Some(found) = look() {
                 self.wanted.store(false, SeqCst);
@@ -31,10 +33,10 @@ impl Room {
     }
 }
 
-/// One worker's state, as its acceptor sees it.
+/// The state of one worker.
 pub struct Status {
     connections: AtomicUsize,
-    /// How often it was told to make room, and has tried.
+    /// How often it has tried to make room.
     tries: AtomicUsize,
     /// By [`Phase`].
     ranks: [AtomicU64; PHASES.len()],
@@ -47,7 +49,7 @@ impl Status {
         Status { connections: AtomicUsize::new(0), tries: AtomicUsize::new(0), ranks, room }
     }
 
-    /// A connection is handed over. Counted by the acceptor, so that it sees its own hand-overs at once.
+    /// Counts a connection that is handed over: the acceptor calls this, so that it counts at once.
     pub fn handed(&self) {
         self.connections.fetch_add(1, SeqCst);
     }
@@ -56,7 +58,7 @@ impl Status {
         self.connections.fetch_sub(1, SeqCst);
     }
 
-    /// The worker has done as [`super::worker::Mail::MakeRoom`] says.
+    /// Reports that the worker has done as [`super::worker::Mail::MakeRoom`] says.
     pub fn made_room(&self) {
         self.tries.fetch_add(1, SeqCst);
     }
@@ -69,16 +71,16 @@ impl Status {
         self.connections.load(SeqCst)
     }
 
-    /// Which of its connections in a phase is the first to make room, to be compared with those of others.
+    /// The rank of the connection in a phase that is first to make room, to compare with those of other workers.
     pub fn rank(&self, phase: Phase) -> Option<u64> {
-        Some(self.ranks[phase as usize].load(SeqCst)).filter(|&rank| rank != NONE)
+        Some(self.ranks[phase as usize].load(Relaxed)).filter(|&rank| rank != NONE)
     }
 
-    /// The worker's report after each batch of events. `ranks` is told whether somebody waits for it.
+    /// Publishes the worker's ranks after each batch of events. `ranks` is told whether the acceptor waits for them.
     pub fn publish(&self, ranks: impl FnOnce(bool) -> [Option<u64>; PHASES.len()]) {
         let waiting = self.room.wanted.load(SeqCst);
         for (place, rank) in self.ranks.iter().zip(ranks(waiting)) {
-            place.store(rank.unwrap_or(NONE), SeqCst);
+            place.store(rank.unwrap_or(NONE), Relaxed);
         }
         if waiting {
             self.room.made.notify_one();

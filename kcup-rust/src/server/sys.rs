@@ -1,21 +1,25 @@
-//! What only the kernel knows of a socket. Sibling: kcup-go/server/sys.go.
+//! Questions that only the kernel can answer about a socket.
 
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
-/// How many bytes wait to be read.
-pub fn readable(socket: &impl AsRawFd) -> u32 {
-    ask(socket, libc::FIONREAD)
+use rustix::ioctl::{ioctl, Getter};
+
+/// The number of bytes that wait to be read.
+pub fn readable(socket: impl AsFd) -> u64 {
+    rustix::io::ioctl_fionread(socket).unwrap_or(0)
 }
 
-/// How many bytes of what was written the peer has not acknowledged.
-pub fn unacknowledged(socket: &impl AsRawFd) -> u32 {
-    ask(socket, libc::TIOCOUTQ)
+/// The number of bytes written that the peer has not acknowledged.
+pub fn unacknowledged(socket: impl AsFd) -> u32 {
+    const TIOCOUTQ: rustix::ioctl::Opcode = libc::TIOCOUTQ as rustix::ioctl::Opcode;
+    // SAFETY: TIOCOUTQ writes one int.
+    let queued = unsafe { ioctl(socket, Getter::<TIOCOUTQ, libc::c_int>::new()) };
+    queued.map_or(0, |bytes| bytes.try_into().unwrap_or(0))
 }
 
-/// What the kernel holds of what was written, in bytes of its memory; nothing where it does not say.
+/// The kernel's memory, in bytes, that holds what was written; `None` if it does not say.
 pub fn held(socket: &impl AsRawFd) -> Option<u32> {
-    // linux/sock_diag.h: of these nine, what is in flight, what is set aside for the socket, and what is queued. A unix
-    // socket knows only the first.
+    // linux/sock_diag.h has these nine. A unix socket knows only what is in flight.
     const IN_FLIGHT: usize = 2;
     const SET_ASIDE: usize = 4;
     const QUEUED: usize = 5;
@@ -28,14 +32,4 @@ pub fn held(socket: &impl AsRawFd) -> Option<u32> {
     };
     let queued = all[IN_FLIGHT].max(all[QUEUED]);
     (done == 0).then(|| if queued > 0 { queued + all[SET_ASIDE] } else { 0 })
-}
-
-fn ask(socket: &impl AsRawFd, request: libc::Ioctl) -> u32 {
-    let mut bytes: libc::c_int = 0;
-    // SAFETY: the descriptor is open, and both requests write one int.
-    let done = unsafe { libc::ioctl(socket.as_raw_fd(), request, &mut bytes) };
-    if done < 0 {
-        return 0;
-    }
-    bytes.try_into().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! A unix socket at a path (SPEC K-140). Sibling: kcup-go/server/unix.go.
+//! A unix socket at a path (K-140).
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -10,17 +10,16 @@ use rustix::fs::Mode;
 use rustix::process::umask;
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use super::listen::BACKLOG;
 use crate::config::escaped;
 
-/// Who may come in is a matter of the directory.
+/// The directory decides who may connect.
 const MODE: u32 = 0o666;
 
-/// Binds and listens, in the place of a socket that nobody listens on. No other thread may make files meanwhile.
+/// Binds a socket, and replaces one that nobody listens on. No other thread may create files meanwhile.
 pub fn bind(path: &Path) -> io::Result<Socket> {
     let address = SockAddr::unix(path)?;
     let socket = new_socket()?;
-    // Not by chmod(2) afterwards: a link that somebody put there meanwhile would be followed.
+    // Not chmod(2) afterwards, which would follow a link that somebody put there meanwhile.
     let before = umask(Mode::from_raw_mode(!MODE & 0o777));
     let bound = match socket.bind(&address) {
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
@@ -30,7 +29,6 @@ pub fn bind(path: &Path) -> io::Result<Socket> {
     };
     umask(before);
     bound?;
-    socket.listen(BACKLOG)?;
     Ok(socket)
 }
 
@@ -51,7 +49,7 @@ fn new_socket() -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// What a unix socket is called: its path, or behind an `@` its abstract name.
+/// The name of a unix socket: its path, or its abstract name after an `@`.
 pub fn name(address: &SockAddr) -> String {
     let path = address.as_pathname().map(|path| escaped(path.as_os_str().as_bytes()));
     let abstract_name = || format!("@{}", escaped(address.as_abstract_namespace().unwrap_or_default()));

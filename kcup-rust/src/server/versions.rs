@@ -8,8 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::cgroup::Memory;
-use super::envelope::{descriptors, Envelope, Surroundings, ADMIN_CONNECTIONS};
-use super::fits::least;
+use super::envelope::{descriptors, least, Envelope, Surroundings, ADMIN_CONNECTIONS};
 use super::guard::MAX_HEAD;
 use super::worker::{Bounds, Mail};
 use super::Server;

@@ -7,8 +7,7 @@ use super::super::guard::{Guard, Verdict};
 use super::super::outgoing::{Outgoing, Written};
 use super::super::phases::Phase;
 use super::super::sys;
-use super::kept::rest;
-use super::{Connection, Next, Reason, Tools};
+use super::{Connection, Kept, Next, Reason, Tools};
 
 /// What reading, or answering what was read, came to.
 enum Flow {
@@ -144,5 +143,18 @@ impl Connection {
             self.kept = rest(kept, fresh, at, guard);
         }
         flow
+    }
+}
+
+/// The bytes to keep after the first `at` bytes, of those kept or otherwise of the fresh ones, are used up.
+fn rest(kept: Option<Box<Kept>>, fresh: &[u8], at: usize, guard: Guard) -> Option<Box<Kept>> {
+    match kept {
+        Some(mut kept) if at < kept.bytes.len() => {
+            kept.bytes.drain(..at);
+            kept.guard = guard;
+            Some(kept)
+        }
+        None if at < fresh.len() => Some(Box::new(Kept { bytes: fresh[at..].to_vec(), guard })),
+        _ => None,
     }
 }
