@@ -17,16 +17,8 @@ const LONGEST_UNIX_PATH: usize = 107;
 
 /// The fields that `--header` must not set (K-44).
 const OWN_FIELDS: [&str; 10] = [
-    "content-type",
-    "content-length",
-    "transfer-encoding",
-    "connection",
-    "date",
-    "etag",
-    "last-modified",
-    "content-range",
-    "content-encoding",
-    "accept-ranges",
+    "content-type", "content-length", "transfer-encoding", "connection", "date", "etag", "last-modified",
+    "content-range", "content-encoding", "accept-ranges",
 ];
 
 /// Refuses an empty value.

@@ -93,16 +93,8 @@ fn a_200_has_its_fields_in_order() {
     let responses = responses_with(&["--header", "x-a: 1", "--header", "x-b: 2"]);
     let whole = answer(&request("GET", "/any?thing", &[("accept-encoding", "br")]), &responses, NOW);
     let names = [
-        "content-type",
-        "content-length",
-        "content-encoding",
-        "etag",
-        "last-modified",
-        "accept-ranges",
-        "vary",
-        "x-a",
-        "x-b",
-        "date",
+        "content-type", "content-length", "content-encoding", "etag", "last-modified", "accept-ranges",
+        "vary", "x-a", "x-b", "date",
     ];
     assert_eq!((whole.status, whole.names()), (200, names.to_vec()));
     assert_eq!(whole.field("content-type"), Some(TYPE));
@@ -111,16 +103,8 @@ fn a_200_has_its_fields_in_order() {
     assert_eq!(whole.field("vary"), Some("accept-encoding"));
     let part = answer(&request("GET", "/", &[("range", "bytes=1-3")]), &responses, NOW);
     let names = [
-        "content-type",
-        "content-length",
-        "content-range",
-        "etag",
-        "last-modified",
-        "accept-ranges",
-        "vary",
-        "x-a",
-        "x-b",
-        "date",
+        "content-type", "content-length", "content-range", "etag", "last-modified", "accept-ranges", "vary",
+        "x-a", "x-b", "date",
     ];
     assert_eq!((part.status, part.names()), (206, names.to_vec()));
     assert_eq!(part.field("content-range"), Some("bytes 1-3/2000"));

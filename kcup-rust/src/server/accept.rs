@@ -11,12 +11,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::net::{accept_with, acceptfrom_with, SocketFlags};
-use socket2::SockRef;
+use rustix::net::{accept_with, acceptfrom_with};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-use super::listen::{outfit, Listener};
+use super::listen::{set_accepted_options, Listener, FLAGS};
 use super::status::Room;
 use super::worker::{Arrival, Handle, Mail};
 use crate::access_log::Peer;
@@ -131,26 +130,26 @@ impl Acceptor {
 
     /// Whether a peer waits for want of a descriptor, which some connection has.
     fn is_short(&self, error: &io::Error) -> bool {
-        let short = [libc::EMFILE, libc::ENFILE].map(Some).contains(&error.raw_os_error());
+        let short = matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE));
         short && open(&self.workers) > 0 && is_waiting(self.listener.get_ref())
     }
 
     fn accept(&self) -> io::Result<Arrival> {
         let arrival = self.take()?;
         if self.unix {
-            // A failure leaves the kernel's own, larger ones.
-            let _ = outfit(SockRef::from(&arrival.socket));
+            // If it fails, the kernel's own, larger buffers stay.
+            let _ = set_accepted_options(&arrival.socket);
         }
         Ok(arrival)
     }
 
     fn take(&self) -> io::Result<Arrival> {
-        let (listener, flags) = (self.listener.get_ref(), SocketFlags::NONBLOCK | SocketFlags::CLOEXEC);
+        let listener = self.listener.get_ref();
         if !self.named {
-            return Ok(Arrival { socket: accept_with(listener, flags)?, peer: None });
+            return Ok(Arrival { socket: accept_with(listener, FLAGS)?, peer: None });
         }
         // A peer that is gone by now has a name here, and nowhere else.
-        let (socket, address) = acceptfrom_with(listener, flags)?;
+        let (socket, address) = acceptfrom_with(listener, FLAGS)?;
         let address = address.and_then(|address| SocketAddr::try_from(address).ok());
         let peer = address.map_or(Peer::Unix, |address| Peer::Address(address.ip()));
         Ok(Arrival { socket, peer: Some(peer) })

@@ -8,17 +8,8 @@ pub const CODES: [u16; 10] = [200, 206, 304, 400, 404, 412, 414, 416, 431, 505];
 
 /// The values of the label `reason`, in the order of [`Reason`].
 pub const REASONS: [&str; 11] = [
-    "peer",
-    "answered",
-    "refused",
-    "idle_timeout",
-    "header_timeout",
-    "write_timeout",
-    "evicted",
-    "shed",
-    "memory",
-    "replaced",
-    "drained",
+    "peer", "answered", "refused", "idle_timeout", "header_timeout", "write_timeout", "evicted", "shed",
+    "memory", "replaced", "drained",
 ];
 
 /// Why a connection is closed.

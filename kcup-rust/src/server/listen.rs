@@ -3,9 +3,13 @@
 use std::env;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use rustix::io::{fcntl_setfd, ioctl_fionbio, FdFlags};
+use rustix::net::{
+    bind, getsockname, ipproto, listen, socket_with, sockopt, AddressFamily, SocketAddrUnix, SocketFlags,
+    SocketType,
+};
 
 use super::account::{LEAST_BUFFER, RECEIVE_BUFFER};
 use super::unix;
@@ -14,6 +18,7 @@ use crate::content::reason;
 
 /// More than the kernel's default of `net.core.somaxconn`, which caps it.
 const BACKLOG: i32 = 65535;
+pub const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 /// SD_LISTEN_FDS_START.
 const FIRST: RawFd = 3;
 
@@ -31,11 +36,11 @@ impl Listener {
     /// Binds and listens. Port 0 picks a free one. The error is the line of K-16.
     pub fn bind(host: &Host, port: u16) -> Result<Listener, String> {
         let (bound, asked) = match host {
-            Host::Ip(ip) => (bind(*ip, port), SocketAddr::new(*ip, port).to_string()),
+            Host::Ip(ip) => (bind_tcp(*ip, port), SocketAddr::new(*ip, port).to_string()),
             Host::Unix(path) => (unix::bind(path), host.to_string()),
         };
         let listener = bound.and_then(|socket| {
-            socket.listen(BACKLOG)?;
+            listen(&socket, BACKLOG)?;
             Listener::named(socket)
         });
         listener.map_err(|error| format!("cannot listen on {asked}: {}", reason(&error)))
@@ -64,40 +69,39 @@ impl Listener {
     }
 
     /// `socket` with its name, whoever bound it.
-    fn named(socket: Socket) -> io::Result<Listener> {
-        let address = socket.local_addr()?;
-        let (name, unix) = match address.as_socket() {
-            Some(address) => (format!("http://{address}/"), false),
-            None => (unix::name(&address), true),
+    fn named(socket: OwnedFd) -> io::Result<Listener> {
+        let address = getsockname(&socket)?;
+        let (name, unix) = match SocketAddr::try_from(address.clone()) {
+            Ok(address) => (format!("http://{address}/"), false),
+            Err(_) => (unix::name(&SocketAddrUnix::try_from(address)?), true),
         };
-        Ok(Listener { socket: socket.into(), name, unix })
+        Ok(Listener { socket, name, unix })
     }
 }
 
 /// Sets the options of a TCP listener, which accepted sockets inherit. With fixed sizes no buffer grows by itself.
-fn set_options(socket: &Socket) -> io::Result<()> {
-    socket.set_recv_buffer_size(RECEIVE_BUFFER as usize / 2)?;
-    socket.set_tcp_nodelay(true)?;
-    outfit(socket.into())
+fn set_options(socket: &OwnedFd) -> rustix::io::Result<()> {
+    sockopt::set_socket_recv_buffer_size(socket, RECEIVE_BUFFER as usize / 2)?;
+    sockopt::set_tcp_nodelay(socket, true)?;
+    set_accepted_options(socket)
 }
 
 /// Sets the options that accepted unix sockets do not inherit. A receive buffer there is the client's send buffer.
-pub fn outfit(socket: SockRef) -> io::Result<()> {
+pub fn set_accepted_options(socket: impl AsFd) -> rustix::io::Result<()> {
     // FIONREAD counts an urgent byte, so recv(2) has to return it like any other.
-    socket.set_out_of_band_inline(true)?;
-    socket.set_send_buffer_size(LEAST_BUFFER as usize / 2)
+    sockopt::set_socket_oobinline(&socket, true)?;
+    sockopt::set_socket_send_buffer_size(&socket, LEAST_BUFFER as usize / 2)
 }
 
-fn bind(ip: IpAddr, port: u16) -> io::Result<Socket> {
-    let address = SocketAddr::new(ip, port);
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    if address.is_ipv6() {
-        socket.set_only_v6(false)?;
+fn bind_tcp(ip: IpAddr, port: u16) -> io::Result<OwnedFd> {
+    let family = if ip.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+    let socket = socket_with(family, SocketType::STREAM, FLAGS, Some(ipproto::TCP))?;
+    if ip.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, false)?;
     }
-    socket.set_reuse_address(true)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
     set_options(&socket)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
+    bind(&socket, &SocketAddr::new(ip, port))?;
     Ok(socket)
 }
 
@@ -106,14 +110,14 @@ fn inherit() -> Result<Listener, String> {
     // SAFETY: it touches no memory, whatever the descriptor is.
     let is_open = unsafe { libc::fcntl(FIRST, libc::F_GETFD) } >= 0;
     // SAFETY: it is open, and nothing here owns it: it was there before the program began.
-    let socket = is_open.then(|| unsafe { Socket::from_raw_fd(FIRST) });
+    let socket = is_open.then(|| unsafe { OwnedFd::from_raw_fd(FIRST) });
     let Some(socket) = socket.filter(|socket| is_listener(socket).unwrap_or(false)) else {
         return Err("it is not a listening stream socket".into());
     };
     let ready = || {
-        socket.set_cloexec(true)?;
-        socket.set_nonblocking(true)?;
-        if socket.domain()? != Domain::UNIX {
+        fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+        ioctl_fionbio(&socket, true)?;
+        if sockopt::socket_domain(&socket)? != AddressFamily::UNIX {
             set_options(&socket)?;
         }
         Listener::named(socket)
@@ -121,7 +125,9 @@ fn inherit() -> Result<Listener, String> {
     ready().map_err(|error| reason(&error))
 }
 
-fn is_listener(socket: &Socket) -> io::Result<bool> {
-    let known = [Domain::IPV4, Domain::IPV6, Domain::UNIX].contains(&socket.domain()?);
-    Ok(known && socket.r#type()? == Type::STREAM && socket.is_listener()?)
+fn is_listener(socket: &OwnedFd) -> rustix::io::Result<bool> {
+    let known = [AddressFamily::INET, AddressFamily::INET6, AddressFamily::UNIX];
+    Ok(known.contains(&sockopt::socket_domain(socket)?)
+        && sockopt::socket_type(socket)? == SocketType::STREAM
+        && sockopt::socket_acceptconn(socket)?)
 }

@@ -2,58 +2,58 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketType};
 use rustix::process::umask;
-use socket2::{Domain, SockAddr, Socket, Type};
 
+use super::listen::FLAGS;
 use crate::config::escaped;
 
 /// The directory decides who may connect.
 const MODE: u32 = 0o666;
 
 /// Binds a socket, and replaces one that nobody listens on. No other thread may create files meanwhile.
-pub fn bind(path: &Path) -> io::Result<Socket> {
-    let address = SockAddr::unix(path)?;
-    let socket = new_socket()?;
+pub fn bind(path: &Path) -> io::Result<OwnedFd> {
+    let (address, socket) = (SocketAddrUnix::new(path)?, new_socket()?);
     // Not chmod(2) afterwards, which would follow a link that somebody put there meanwhile.
     let before = umask(Mode::from_raw_mode(!MODE & 0o777));
-    let bound = match socket.bind(&address) {
-        Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            make_way(path, &address).and_then(|()| socket.bind(&address))
+    let bound = match rustix::net::bind(&socket, &address) {
+        Err(Errno::ADDRINUSE) => {
+            make_way(path, &address).and_then(|()| Ok(rustix::net::bind(&socket, &address)?))
         }
-        bound => bound,
+        bound => bound.map_err(io::Error::from),
     };
     umask(before);
-    bound?;
-    Ok(socket)
+    bound.map(|()| socket)
 }
 
 /// Removes a socket whose server has ended.
-fn make_way(path: &Path, address: &SockAddr) -> io::Result<()> {
+fn make_way(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
         return Err(io::Error::other("it is not a socket"));
     }
-    match new_socket()?.connect(address) {
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
+    match connect(new_socket()?, address) {
+        Err(Errno::CONNREFUSED) => fs::remove_file(path),
         _ => Err(ErrorKind::AddrInUse.into()),
     }
 }
 
-fn new_socket() -> io::Result<Socket> {
-    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-    socket.set_nonblocking(true)?;
-    Ok(socket)
+fn new_socket() -> rustix::io::Result<OwnedFd> {
+    socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)
 }
 
 /// The name of a unix socket: its path, or its abstract name after an `@`.
-pub fn name(address: &SockAddr) -> String {
-    let path = address.as_pathname().map(|path| escaped(path.as_os_str().as_bytes()));
-    let abstract_name = || format!("@{}", escaped(address.as_abstract_namespace().unwrap_or_default()));
-    format!("unix:{}", path.unwrap_or_else(abstract_name))
+pub fn name(address: &SocketAddrUnix) -> String {
+    match address.path_bytes() {
+        // rustix leaves the NUL at the end of the longest path.
+        Some(path) => format!("unix:{}", escaped(path.strip_suffix(b"\0").unwrap_or(path))),
+        None => format!("unix:@{}", escaped(address.abstract_name().unwrap_or_default())),
+    }
 }
 
 #[cfg(test)]
@@ -77,13 +77,17 @@ mod tests {
         }
     }
 
+    fn named(socket: &OwnedFd) -> String {
+        name(&rustix::net::getsockname(socket).unwrap().try_into().unwrap())
+    }
+
     #[test]
     fn a_socket_that_was_left_behind_is_replaced_and_open_to_all() {
         let place = Place::new("left");
         for _ in 0..2 {
             let socket = bind(&place.0).unwrap();
             assert_eq!(fs::metadata(&place.0).unwrap().permissions().mode() & 0o777, MODE);
-            assert_eq!(name(&socket.local_addr().unwrap()), format!("unix:{}", place.0.display()));
+            assert_eq!(named(&socket), format!("unix:{}", place.0.display()));
         }
     }
 
@@ -103,8 +107,9 @@ mod tests {
     #[test]
     fn an_abstract_name_has_an_at_sign() {
         let socket = new_socket().unwrap();
-        let chosen = format!("\0kcup-unix-{}", std::process::id());
-        socket.bind(&SockAddr::unix(&chosen).unwrap()).unwrap();
-        assert_eq!(name(&socket.local_addr().unwrap()), format!("unix:@{}", &chosen[1..]));
+        let chosen = format!("kcup-unix-{}", std::process::id());
+        let address = SocketAddrUnix::new_abstract_name(chosen.as_bytes()).unwrap();
+        rustix::net::bind(&socket, &address).unwrap();
+        assert_eq!(named(&socket), format!("unix:@{chosen}"));
     }
 }

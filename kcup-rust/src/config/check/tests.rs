@@ -8,21 +8,8 @@ fn media_types_are_those_of_the_rfc() {
         assert!(media_type(good).is_ok(), "{good}");
     }
     for bad in [
-        "",
-        "/",
-        "a/",
-        "/b",
-        "a",
-        " a/b",
-        "a/b c",
-        "a/b;c",
-        "a/b;c=",
-        "a/b;c=\"d",
-        "a/b;c=\"d\"e",
-        "a/b;c=é",
-        "a/b/c",
-        "a/b;\tc=d",
-        "a/b;c =d",
+        "", "/", "a/", "/b", "a", " a/b", "a/b c", "a/b;c", "a/b;c=", "a/b;c=\"d", "a/b;c=\"d\"e", "a/b;c=é",
+        "a/b/c", "a/b;\tc=d", "a/b;c =d",
     ] {
         assert!(media_type(bad).is_err(), "{bad}");
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use socket2::SockRef;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 
 use super::super::account::{Account, LEAST_BUFFER, RECEIVE_BUFFER};
 use super::super::phases::TICKS;
@@ -57,7 +57,7 @@ impl Connection {
 
     fn set_buffer(&mut self, buffer: u32) {
         // The kernel doubles it. A failure leaves what was.
-        let set = |buffer| SockRef::from(&self.socket).set_send_buffer_size(buffer as usize / 2);
+        let set = |buffer| set_socket_send_buffer_size(&self.socket, buffer as usize / 2);
         if buffer != self.claim.buffer && set(buffer).is_ok() {
             self.claim.buffer = buffer;
         }

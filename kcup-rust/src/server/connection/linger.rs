@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::net::Shutdown;
 use std::time::Duration;
 
-use socket2::SockRef;
+use rustix::net::sockopt::set_socket_linger;
 
 use super::super::sys;
 use super::{Connection, Next, Phase, Reason};
@@ -90,6 +90,6 @@ impl Connection {
     /// What the kernel still holds of a response is thrown away with the connection.
     pub fn reset_on_close(&self) {
         // A failure leaves an orderly close.
-        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
+        let _ = set_socket_linger(&self.socket, Some(Duration::ZERO));
     }
 }
