@@ -66,9 +66,9 @@ func TestWhatIsLeftIsWrittenAtTheEndInOrder(t *testing.T) {
 	log.out.Start("")
 	log.out.Settle(time.Second)
 	for second := range int64(2000) {
-		want := (&stamp{layout: layouts["common"]}).at(second)
+		want := time.Unix(second, 0).UTC().Format(layouts["common"])
 		line, err := out.ReadString('\n')
-		if err != nil || !strings.Contains(line, string(want)) {
+		if err != nil || !strings.Contains(line, want) {
 			t.Fatalf("%d: %q %v", second, line, err)
 		}
 	}
@@ -93,6 +93,33 @@ func TestNobodyWritingCostsLinesThatAreCountedAndNothingElse(t *testing.T) {
 	lines.HandOver()
 	if _, ok := lines.Oldest(); ok || before == 0 || log.Lost() <= before {
 		t.Error(before, log.Lost())
+	}
+}
+
+func TestTheOldestLineIsTheFirstThatWasNotHandedOver(t *testing.T) {
+	lines := New("common").Lines()
+	for _, first := range []uint32{7, 11} {
+		lines.Add(entry, 0, first)
+		lines.Add(entry, 0, first+1)
+		if at, is := lines.Oldest(); !is || at != first {
+			t.Error(at, is)
+		}
+		lines.HandOver()
+	}
+}
+
+func TestWritingGoesOnAfterAMark(t *testing.T) {
+	log := New("common")
+	var out bytes.Buffer
+	log.Start(&out, started())
+	for written := range 2 {
+		lines := log.Lines()
+		lines.Add(entry, 0, 0)
+		lines.End()
+		log.Finish()
+		if got := strings.Count(out.String(), "\n"); got != written+1 {
+			t.Fatal(got)
+		}
 	}
 }
 
