@@ -207,3 +207,18 @@ fn vary_is_one_line_with_ours_first() {
     assert_eq!(of(&args), "accept-encoding, origin, cookie");
     assert_eq!(of(&[&args[..], &["--compression", "off"]].concat()), "origin, cookie");
 }
+
+#[test]
+fn the_head_ends_with_the_date_and_what_becomes_of_the_connection() {
+    for (persistence, line) in [
+        (Persistence::Default, ""),
+        (Persistence::Close, "connection: close\r\n"),
+        (Persistence::KeepAlive, "connection: keep-alive\r\n"),
+    ] {
+        let mut head = Vec::new();
+        let choice = Choice::failure(StatusCode::NOT_FOUND);
+        choice.render(&responses(), &Now::new(NOW), persistence, &mut head);
+        let head = String::from_utf8(head).unwrap();
+        assert!(head.ends_with(&format!("\r\ndate: {DATE}\r\n{line}\r\n")), "{head}");
+    }
+}
