@@ -126,9 +126,12 @@ func TestOnlyLettersHaveTwoCases(t *testing.T) {
 
 func TestHeadIsAnsweredAsGetButWithoutRanges(t *testing.T) {
 	r := responses()
-	lines := []string{"Accept-Encoding: gzip", "If-Range: x", "Range: bytes=0-0"}
-	if head, got := Choose(request("HEAD", "/", lines...), r.Content, "", now), get(r, lines[:2]...); head != got || head.Coding != content.Gzip {
-		t.Error(head, got)
+	for _, more := range [][]string{{"Range: bytes=0-0"}, {"Range: bytes=0-0", "If-Range: x"}} {
+		lines := append(more, "Accept-Encoding: gzip")
+		head, got := Choose(request("HEAD", "/", lines...), r.Content, "", now), get(r, lines[1:]...)
+		if head != got || head.Coding != content.Gzip {
+			t.Error(head, got)
+		}
 	}
 }
 
@@ -223,9 +226,12 @@ func TestPreconditionsAreAboutTheVariantThatWasSelected(t *testing.T) {
 
 func TestLastModifiedIsNeverLaterThanDate(t *testing.T) {
 	r := responses()
-	for unix, want := range map[int64]string{now - 7200: "Sat, 21 Nov 2026 05:00:00 GMT", now - 3600: modified, now: modified} {
+	_, want, _ := render(r, get(r), now, Silent)
+	for unix, date := range map[int64]string{now - 7200: "Sat, 21 Nov 2026 05:00:00 GMT", now - 3600: modified} {
 		_, fields, _ := render(r, get(r), unix, Silent)
-		if !slices.Contains(fields, "last-modified: "+want) {
+		want[len(want)-1] = "date: " + date
+		want[slices.IndexFunc(want, func(line string) bool { return strings.HasPrefix(line, "last-modified: ") })] = "last-modified: " + date
+		if !slices.Equal(fields, want) {
 			t.Errorf("%d: %q", unix, fields)
 		}
 	}
