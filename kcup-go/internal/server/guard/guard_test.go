@@ -85,6 +85,15 @@ func TestGuardVectorsHoldHoweverTheBytesAreSplit(t *testing.T) {
 	}
 }
 
+func TestAHeadHasBegunWithItsFirstByteAndNotWithAForgivenCRLF(t *testing.T) {
+	for bytes, fresh := range map[string]bool{"": true, "\r": true, "\r\n": true, "G": false, "\r\nG": false} {
+		var g Guard
+		if g.Scan([]byte(bytes)); g.Fresh() != fresh {
+			t.Errorf("%q", bytes)
+		}
+	}
+}
+
 func BenchmarkGuard(b *testing.B) {
 	head := []byte("GET / HTTP/1.1\r\nHost: localhost:5000\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n")
 	b.SetBytes(int64(len(head)))

@@ -114,3 +114,13 @@ fn what_the_guard_lets_through_the_library_reads_too() {
         assert!(!head(&answer).starts_with("HTTP/1.1 400"), "{name}: {}", head(&answer));
     }
 }
+
+#[test]
+fn the_status_of_a_response_is_that_of_its_head() {
+    let mut codec = Codec::new(b"hello");
+    assert_eq!(codec.answer(GET, true).status(), 200);
+    assert_eq!(codec.answer(b"POST / HTTP/1.1\r\nhost: a\r\n\r\n", true).status(), 404);
+    for status in [400, 414, 431, 505] {
+        assert_eq!(codec.refuse(StatusCode::from_u16(status).unwrap()).status(), status);
+    }
+}

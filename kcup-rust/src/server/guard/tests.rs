@@ -98,6 +98,15 @@ fn every_vector_gets_its_verdict_whole_and_byte_by_byte() {
     }
 }
 
+#[test]
+fn a_head_has_begun_with_its_first_byte_and_not_with_a_forgiven_crlf() {
+    for (bytes, fresh) in [("", true), ("\r", true), ("\r\n", true), ("G", false), ("\r\nG", false)] {
+        let mut guard = Guard::default();
+        guard.scan(bytes.as_bytes());
+        assert_eq!(guard.is_fresh(), fresh, "{bytes:?}");
+    }
+}
+
 /// Heads that are mostly right, and random bytes.
 fn heads() -> impl Strategy<Value = Vec<u8>> {
     let vectors: Vec<Vec<u8>> = vectors().iter().map(Vector::bytes).collect();
