@@ -24,3 +24,10 @@ func TestVaryIsOneFieldInItsPlace(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+func TestThereIsNoVaryWhereNothingVaries(t *testing.T) {
+	c := content.Build(content.Source{Bytes: []byte("x"), Name: "a.css"}, &config.Config{}, time.Unix(0, 0))
+	if text := string(Render(c, nil).ok[content.Identity].bytes); strings.Contains(text, "vary") {
+		t.Error(text)
+	}
+}
