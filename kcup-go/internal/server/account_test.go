@@ -12,6 +12,22 @@ func TestAnAllowanceShrinksWithWhatIsLeft(t *testing.T) {
 	}
 }
 
+func TestTheEdgesOfAShare(t *testing.T) {
+	for claimed, want := range map[int64][3]bool{
+		6 << 20: {false, false, true}, 6<<20 + 1: {}, 7 << 20: {}, 7<<20 + 1: {false, true, false},
+		8 << 20: {false, true, false}, 8<<20 + 1: {true, true, false},
+	} {
+		a := account{budget: 8 << 20, claimed: claimed}
+		if got := [3]bool{a.isOver(), a.isTight(), a.isSettled()}; got != want {
+			t.Errorf("%d: over, tight, settled: %v", claimed, got)
+		}
+	}
+	a, c := account{}, connection{buffer: leastBuffer}
+	if a.block(&c); c.claim != leastBuffer+overshoot || a.claimed != int64(c.claim) {
+		t.Error(c.claim, a.claimed)
+	}
+}
+
 func TestAClaimIsNeverMoreThanTheBufferHolds(t *testing.T) {
 	a, c := account{budget: 1 << 20}, connection{buffer: leastBuffer}
 	a.charge(&c, 100)

@@ -127,6 +127,23 @@ mod tests {
     }
 
     #[test]
+    fn the_edges_of_a_share() {
+        let mut account = Account::new(8 << 20);
+        for (claimed, over, tight, settled) in [
+            (6 << 20, false, false, true),
+            ((6 << 20) + 1, false, false, false),
+            (7 << 20, false, false, false),
+            ((7 << 20) + 1, false, true, false),
+            (8 << 20, false, true, false),
+            ((8 << 20) + 1, true, true, false),
+        ] {
+            account.claimed = claimed;
+            let edges = (account.is_over(), account.is_tight(), account.is_settled());
+            assert_eq!(edges, (over, tight, settled), "{claimed}");
+        }
+    }
+
+    #[test]
     fn buffers_shrink_with_what_is_left() {
         let mut account = Account::new(16 << 20);
         let mut seen = Vec::new();
