@@ -19,14 +19,16 @@ CONFORMANCE := $(PYTHON) -m pytest -q -n 4 conformance
 # Tests in which several goroutines work on the same data, except one in which the race detector makes compression too slow.
 RACED := access_log admin admin_load connections end notify reload
 CARGO_FUZZ := 0.13.1
+CARGO_MUTANTS := 27.1.0
+GREMLINS := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZ_SECONDS ?= 60
 ENGINE := containers/with-engine
 PIPELINE := containers/test_pipeline.py
 CONTAINERS := $(PYTHON) -m pytest -q containers --ignore $(PIPELINE)
 
-SHELL_FILES = .ci/run kcup-rust/build kcup-go/build kcup-go/race containers/build containers/base-images containers/with-engine \
-  release/publish release/push
+SHELL_FILES = .ci/run kcup-rust/build kcup-go/build kcup-go/race kcup-go/mutated containers/build containers/base-images \
+  containers/with-engine release/publish release/push
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 
 SCENARIOS = $(basename $(notdir $(wildcard bench/scenarios/*.toml)))
@@ -36,7 +38,7 @@ MUSL = $(shell uname -m)-unknown-linux-musl
 PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
 EACH := build run test unit lint fuzz test-containers build-release sbom image image-publish image-release
-.PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak soak-readme test-vm vm vm-set-up verdicts corpus lint-shared readme clean \
+.PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak soak-readme mutants mutants-rust mutants-go mutants-suite test-vm vm vm-set-up verdicts corpus lint-shared readme clean \
   get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
   bench bench-all bench-ready bench-baselines bench-peers bench-readme bench-guard $(SCENARIOS:%=bench-%) \
   unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%)
@@ -170,6 +172,43 @@ fuzz-tool:
 corpus: fuzz-tool
 	cd kcup-rust && $(FUZZ_RUST) build --sanitizer none
 	python3 conformance/runner/corpus.py
+
+## mutants [-rust|-go|-suite]   one small change to a program after the other, for each of which a unit test must fail, or of the suite
+##                              a case; hours (ARGS="--re src/respond/" for a part of kcup-rust, ROOM=internal/respond of kcup-go)
+mutants: mutants-rust mutants-go mutants-suite
+
+# Both tools change a copy of the program. Its unit tests read ../conformance, which they find beside the copy.
+MUTANTS := $(CURDIR)/bin/mutants
+# The part of the suite that takes seconds.
+MUTANTS_SUITE := http guard vectors
+MUTATE = cd kcup-rust && TMPDIR=$(MUTANTS) CARGO_TARGET_DIR=$(MUTANTS)/target CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_CASES=64 \
+  SUITE="TMPDIR=/tmp $(CURDIR)/$(PYTHON) -m pytest -q -x $(MUTANTS_SUITE:%=$(CURDIR)/conformance/test_%.py)" $(CARGO) mutants $(ARGS)
+ROOM ?= internal
+
+# What no unit test finds is tried once more, with the suite.
+mutants-rust: mutants-tool
+	rm -rf $(MUTANTS)/rust
+	$(MUTATE) --output $(MUTANTS)/rust -C --lib || [[ $$? = [23] ]]
+	$(MUTATE) --output $(MUTANTS)/rust -C --test=suite --iterate || [[ $$? = [23] ]]
+	@! grep . $(MUTANTS)/rust/mutants.out/missed.txt
+
+# The other way round: the suite has to find what kcup-rust may do wrong, as if there were no unit tests.
+mutants-suite: mutants-tool
+	$(MUTATE) --output $(MUTANTS)/suite --config .cargo/mutants-suite.toml -C --test=suite || [[ $$? = [23] ]]
+	@! grep . $(MUTANTS)/suite/mutants.out/missed.txt
+
+.PHONY: mutants-tool
+mutants-tool: $(VENV)/conformance.ok
+	@mkdir -p $(MUTANTS) && ln -sfn $(CURDIR)/conformance $(MUTANTS)
+	@[ "$$(cargo-mutants --version 2>/dev/null)" = "cargo-mutants $(CARGO_MUTANTS)" ] \
+	  || $(CARGO) install --quiet --locked cargo-mutants --version $(CARGO_MUTANTS)
+
+mutants-go: $(PYTHON)
+	@mkdir -p $(MUTANTS)
+	GOBIN=$(CURDIR)/bin/tools go install $(GREMLINS)
+	cd kcup-go && TMPDIR=$(MUTANTS) GOFLAGS="$$GOFLAGS -exec=$(CURDIR)/kcup-go/mutated" CGO_ENABLED=0 \
+	  ../bin/tools/gremlins unleash --output $(MUTANTS)/go.json ./$(ROOM)
+	$(PYTHON) conformance/runner/mutants.py $(MUTANTS)/go.json $(ROOM)
 
 ## image [-rust|-go]            container images kcup-rust and kcup-go for every platform
 image: image-rust image-go
