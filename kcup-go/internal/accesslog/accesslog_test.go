@@ -97,7 +97,7 @@ func TestNobodyWritingCostsLinesThatAreCountedAndNothingElse(t *testing.T) {
 }
 
 func TestTheOldestLineIsTheFirstThatWasNotHandedOver(t *testing.T) {
-	lines := New("common").Lines()
+	lines := New("common", quiet()).Lines()
 	for _, first := range []uint32{7, 11} {
 		lines.Add(entry, 0, first)
 		lines.Add(entry, 0, first+1)
@@ -108,15 +108,15 @@ func TestTheOldestLineIsTheFirstThatWasNotHandedOver(t *testing.T) {
 	}
 }
 
-func TestWritingGoesOnAfterAMark(t *testing.T) {
-	log := New("common")
+func TestWritingGoesOnAfterTheStreamHasSettled(t *testing.T) {
 	var out bytes.Buffer
-	log.Start(&out, started())
+	log := New("common", NewStream(&out, waiting))
+	log.out.Start("")
 	for written := range 2 {
 		lines := log.Lines()
 		lines.Add(entry, 0, 0)
 		lines.End()
-		log.Finish()
+		log.out.Settle(time.Second)
 		if got := strings.Count(out.String(), "\n"); got != written+1 {
 			t.Fatal(got)
 		}

@@ -118,7 +118,7 @@ func TestThePathIsThatOfTheTarget(t *testing.T) {
 
 func TestOnlyLettersHaveTwoCases(t *testing.T) {
 	for text, want := range map[string]bool{"BYTES=": true, "bytes=": true, "bytes\x1d": false, "bytes]": false, "bytez=": false} {
-		if isWord([]byte(text), "bytes=") != want {
+		if EqualFold([]byte(text), "bytes=") != want {
 			t.Errorf("%q", text)
 		}
 	}
