@@ -141,6 +141,14 @@ def test_the_options_of_the_server_do(twin, serve):
     assert outcome(twin, *where(server)) == unhealthy("the answer is 404")
 
 
+@pytest.mark.spec("K-110", "K-50")
+def test_the_status_of_the_server_is_healthy(twin, serve):
+    server = serve("--status", "503")
+    assert outcome(twin, *where(server), "--status", "503") == HEALTHY
+    assert outcome(twin, *where(server)) == unhealthy("the answer is 503")
+    assert outcome(twin, *where(serve()), "--status", "503") == unhealthy("the answer is 200")
+
+
 @pytest.mark.spec("K-110", "K-61")
 @pytest.mark.parametrize("byte", ['"', "<", ">", "`"])
 def test_a_path_that_no_target_can_be_is_refused(twin, serve, byte):

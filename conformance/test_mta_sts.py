@@ -104,7 +104,7 @@ def test_new(twin, vector):
 @pytest.mark.spec("K-99", "K-110")
 def test_help_shows_how_the_words_are_used(twin):
     usages = [
-        "Usage: kcup [OPTIONS]",
+        "Usage: kcup [OPTIONS] [FILE]",
         "       kcup healthcheck [OPTIONS]",
         "       kcup mta-sts lint [FILE] [--format text|json]",
         "       kcup mta-sts txt [FILE] [--domain D]",

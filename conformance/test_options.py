@@ -72,7 +72,7 @@ def test_least_and_most_are_accepted(twin, option):
 @pytest.mark.spec("K-03", "K-04")
 @each_choice
 def test_other_choices_are_refused(twin, option):
-    for value in ("x", CHOICES[option.long].split(", ")[0].upper(), " auto", "text,json"):
+    for value in ("x", CHOICES[option.long].split(", ")[0] + "x", "AUTO", " auto", "text,json", "0503"):
         refused(twin, option, value, f"is not one of {CHOICES[option.long]}")
 
 

@@ -1,6 +1,7 @@
 """Cases and option sets, discovered in cases/*.toml. README.md explains the keys."""
 
 import hashlib
+import os
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -9,7 +10,7 @@ from .parts import to_bytes
 
 HOME = Path(__file__).parent.parent
 CASES = sorted((HOME / "cases").glob("*.toml"))
-SET_KEYS = {"args", "env", "file", "content", "mtime", "stdin", "type", "extra"}
+SET_KEYS = {"args", "env", "file", "content", "mtime", "stdin", "text", "status", "type", "extra"}
 REQUEST_KEYS = {"send", "method", "target", "version", "fields", "piece", "half_close"}
 HTTP_KEYS = {"name", "spec", "set", "want", "closed"} | REQUEST_KEYS
 KINDS = {"set", "http", "cli", "reload", "log", "count", "health"}
@@ -29,6 +30,8 @@ class OptionSet:
     stdin: bool
     type: str
     extra: tuple
+    text: str | None = None
+    status: int = 200
 
     @property
     def digest(self):
@@ -44,7 +47,12 @@ class OptionSet:
     def start(self, server, twin):
         files = [] if self.file is None else [(self.file, self.content, self.mtime)]
         args = [*self.args] if self.file is None else ["--file", self.file, *self.args]
-        return server(twin, args, self.env, files, self.content if self.stdin else None)
+        if self.status != 200:
+            args += ["--status", str(self.status)]
+        if self.text == "option":
+            args.append(f"--text={os.fsdecode(self.content)}")
+        env = {**self.env, "TEXT": os.fsdecode(self.content)} if self.text == "variable" else self.env
+        return server(twin, args, env, files, self.content if self.stdin else None)
 
 
 @dataclass(frozen=True)
@@ -114,16 +122,19 @@ def option_sets():
 
 
 def option_set(name, raw):
+    is_file = not raw.get("stdin") and "text" not in raw
     return OptionSet(
         name,
         tuple(raw.get("args", ())),
         raw.get("env", {}),
-        raw.get("file", None if raw.get("stdin") else "content.txt"),
+        raw.get("file", "content.txt" if is_file else None),
         to_bytes(raw["content"]),
-        raw.get("mtime", None if raw.get("stdin") else 784111777),
+        raw.get("mtime", 784111777 if is_file else None),
         raw.get("stdin", False),
         raw.get("type", "text/plain; charset=utf-8"),
         tuple(tuple(pair) for pair in raw.get("extra", ())),
+        raw.get("text"),
+        raw.get("status", 200),
     )
 
 

@@ -17,11 +17,22 @@ REASONS = {
     206: "Partial Content",
     304: "Not Modified",
     400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
     404: "Not Found",
+    410: "Gone",
     412: "Precondition Failed",
     414: "URI Too Long",
     416: "Range Not Satisfiable",
+    421: "Misdirected Request",
+    429: "Too Many Requests",
     431: "Request Header Fields Too Large",
+    451: "Unavailable For Legal Reasons",
+    500: "Internal Server Error",
+    501: "Not Implemented",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
     505: "HTTP Version Not Supported",
 }
 DATE = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z][a-z] \d{4} \d\d:\d\d:\d\d GMT")
@@ -48,7 +59,9 @@ def keep_promises(answer, options, bodyless=False):
     check(answer.one("connection") in (None, "close", "keep-alive"), f"connection: {answer.values('connection')}")
     known = [name for name in answer.names() if name in ORDER]
     check(known == sorted(known, key=ORDER.index), f"order of the fields: {answer.names()}")
-    if answer.status in (200, 206, 304):
+    if answer.status == options.status != 200:
+        keep_page(answer, options, bodyless)
+    elif answer.status in (200, 206, 304):
         keep_representation(answer, options, bodyless, date)
     else:
         keep_refusal(answer, bodyless)
@@ -91,6 +104,15 @@ def keep_representation(answer, options, bodyless, date):
 def coding_of_tag(tag):
     """The coding that a tag names (K-41): br of W/"0123-br", None of "0123"."""
     return tag.removesuffix('"').partition("-")[2] or None
+
+
+def keep_page(answer, options, bodyless):
+    """The content with another status than 200 (K-50)."""
+    stray = {"etag", "last-modified", "accept-ranges", "content-range"} & set(answer.names())
+    check(not stray, f"a {answer.status} with {stray}")
+    check(sorted(extra_fields(answer, options)) == sorted(options.extra), f"fields of --header: {answer.fields}")
+    check(answer.one("content-type") == options.type, f"content-type: {answer.one('content-type')}")
+    keep_body(answer, options, bodyless, answer.one("content-encoding"))
 
 
 def extra_fields(answer, options):

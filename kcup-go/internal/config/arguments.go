@@ -73,6 +73,8 @@ type setting struct {
 	values []string
 }
 
+func (s setting) isOption() bool { return strings.HasPrefix(s.source, "--") }
+
 type settings map[string]setting
 
 // settle lets variables, and then defaults, stand in for options that were not given, and checks every value. A variable

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -15,13 +16,15 @@ type Field struct{ Name, Value string }
 
 // Config is the table with its meaning: every value is checked.
 type Config struct {
-	File            string // empty: standard input
+	File            string // empty: standard input, or Text
+	Text            string // the content itself, if it is not empty
 	StdinTimeout    time.Duration
 	Host            netip.Addr
 	Unix            string // the path of a socket to listen on instead; empty: Host and Port
 	Port            uint16
 	MaxContent      int64
 	Path            string // empty: any path
+	Status          uint16 // of the response that has the content
 	ContentType     string // empty: found out when loading
 	Fields          []Field
 	Compression     bool
@@ -60,7 +63,7 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 	case a.stop == "version":
 		return cfg, "kcup " + version + " (go)\n", nil
 	}
-	if err = checkWords(a.words); err != nil {
+	if err = a.takeWords(); err != nil {
 		return cfg, "", err
 	}
 	given, err := a.settle(table, getenv)
@@ -68,7 +71,7 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 		return cfg, "", err
 	}
 	cfg = given.meaning()
-	if err = cfg.applyPreset(given); err != nil || len(a.words) == 0 {
+	if err = cmp.Or(cfg.decideSource(given), cfg.applyPreset(given)); err != nil || len(a.words) == 0 {
 		return cfg, "", err
 	}
 	if a.words[0] == "healthcheck" {
@@ -82,7 +85,7 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 func (s settings) meaning() Config {
 	seconds := func(name string) time.Duration { return time.Duration(s.number(name)) * time.Second }
 	cfg := Config{
-		File: named(s.text("file")), Path: s.text("path"), ContentType: s.text("content-type"), Preset: Preset(s.text("preset")),
+		File: named(s.text("file")), Text: s.text("text"), Path: s.text("path"), Status: uint16(s.number("status")), ContentType: s.text("content-type"), Preset: Preset(s.text("preset")),
 		Port: uint16(s.number("port")), MaxContent: s.number("max-content-bytes"), Compression: s.text("compression") == "auto",
 		MaxConnections: int(s.number("max-connections")), Threads: int(s.number("threads")), Sandbox: s.text("sandbox"),
 		AccessLog: s.text("access-log"), LogLevel: s.text("log-level"), LogFormat: s.text("log-format"),
@@ -100,6 +103,22 @@ func (s settings) meaning() Config {
 		cfg.Fields = append(cfg.Fields, field)
 	}
 	return cfg
+}
+
+// decideSource finds out what counts if both a file and a text are given: an option rather than a variable (K-10a).
+func (cfg *Config) decideSource(given settings) error {
+	file, text := given["file"], given["text"]
+	switch {
+	case file.values == nil || text.values == nil:
+	case file.isOption() == text.isOption():
+		return usagef("%s: %q cannot be given with %s", text.source, cfg.Text, file.source)
+	case file.isOption():
+		cfg.Text = ""
+	}
+	if cfg.Text != "" {
+		cfg.File = ""
+	}
+	return nil
 }
 
 // named is a file as Config has it.
@@ -122,7 +141,7 @@ type Preset string
 const MTASTS Preset = "mta-sts"
 
 // decided are the options that a preset decides, in the order of the table (K-91).
-var decided = [...]string{"path", "content-type", "compression"}
+var decided = [...]string{"path", "status", "content-type", "compression"}
 
 // applyPreset puts in what the preset says of other options, none of which may have been given (K-90).
 func (cfg *Config) applyPreset(given settings) error {

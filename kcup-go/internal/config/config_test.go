@@ -35,7 +35,7 @@ func TestUsageErrorsAreWordedAsTheContractSays(t *testing.T) {
 		{"", "--port", `--port needs a value`},
 		{"", "-p", `--port needs a value`},
 		{"", "--port --host ::1", `--port needs a value`},
-		{"", "x", `unexpected argument "x" (see kcup --help)`},
+		{"", "x y", `unexpected argument "y" (see kcup --help)`},
 		{"", "--host localhost", `--host: "localhost" is not an IPv4 or IPv6 address or unix:PATH`},
 		{"", "--host unix:", `--host: "unix:" is not an IPv4 or IPv6 address or unix:PATH`},
 		{"", "--host unix:" + long, `--host: "unix:` + long + `" is too long for a unix socket`},

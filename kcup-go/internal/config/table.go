@@ -19,6 +19,8 @@ type option struct {
 var table = []option{
 	{short: "f", name: "file", variable: "FILE", argument: "PATH", unset: "standard input", check: checkFilled,
 		help: "file to serve; - is standard input"},
+	{name: "text", variable: "TEXT", argument: "T", unset: "none", check: checkFilled,
+		help: "serve this text instead of a file"},
 	{name: "stdin-read-timeout-seconds", variable: "STDIN_READ_TIMEOUT_SECONDS", argument: "N", standard: "60", check: whole(1, 86400),
 		help: "seconds to wait for the end of standard input"},
 	{short: "h", name: "host", variable: "HOST", argument: "ADDR", standard: "127.0.0.1", check: checkHost,
@@ -29,6 +31,8 @@ var table = []option{
 		help: "largest content to serve, in bytes"},
 	{name: "path", variable: "SERVE_PATH", argument: "P", unset: "any path", check: checkPath,
 		help: "serve only this exact path"},
+	{name: "status", variable: "STATUS", argument: "N", standard: "200", check: oneOf("200", "400", "401", "403", "404", "410", "421", "429", "451", "500", "501", "502", "503", "504"),
+		help: "status code of the response that has the content"},
 	{name: "content-type", variable: "CONTENT_TYPE", argument: "T", unset: "by file name, otherwise by content", check: checkContentType,
 		help: "content-type to send, verbatim"},
 	{name: "header", variable: "HEADERS", argument: "'Name: value'", unset: "none", many: true, check: checkField,

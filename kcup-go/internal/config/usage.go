@@ -26,7 +26,7 @@ func Escaped(text string) string {
 // help is generated from the table alone (K-05).
 func help() string {
 	var text strings.Builder
-	text.WriteString("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n" + usages + "\nOptions:\n")
+	text.WriteString("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS] [FILE]\n" + usages + "\nOptions:\n")
 	for _, o := range table {
 		name := "    --" + o.name
 		if o.short != "" {

@@ -8,8 +8,9 @@ const usages = "       kcup healthcheck [OPTIONS]\n" +
 	"       kcup mta-sts txt [FILE] [--domain D]\n" +
 	"       kcup mta-sts new --mode M --mx HOST ... --max-age N\n"
 
-// checkWords finds fault with words that mean nothing (K-99, K-110).
-func checkWords(words []string) error {
+// takeWords finds fault with words that mean nothing (K-99, K-110). A single one that is no command is a file (K-01a).
+func (a *arguments) takeWords() error {
+	words := a.words
 	switch {
 	case len(words) == 0:
 		return nil
@@ -17,8 +18,11 @@ func checkWords(words []string) error {
 		return unexpected(words[1])
 	case words[0] == "healthcheck":
 		return nil
+	case words[0] != "mta-sts" && len(words) > 1:
+		return unexpected(words[1])
 	case words[0] != "mta-sts":
-		return unexpected(words[0])
+		a.given["file"], a.words = words, nil
+		return nil
 	case len(words) == 1:
 		return usagef("mta-sts needs one of lint, txt, new")
 	case verbs[words[1]] == nil:
@@ -49,7 +53,7 @@ func (a *arguments) askPolicy(cfg *Config) (text string, err error) {
 		if wrong := checkFilled(file); wrong != "" {
 			return "", usagef("FILE: %q %s", file, wrong)
 		}
-		cfg.File = named(file)
+		cfg.File, cfg.Text = named(file), ""
 	}
 	verb := a.words[1]
 	given, err := a.settle(verbs[verb], nil)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
@@ -52,7 +53,11 @@ func Make(source Source, cfg *config.Config) (*Content, error) {
 
 // read reads as at the start: once and whole. An error says what could not be read (K-11, K-12).
 func read(cfg *config.Config, room Room) (source Source, err error) {
-	if err = errNotRegular; cfg.File != "" {
+	switch err = errNotRegular; {
+	case cfg.Text != "":
+		source, err = readAll(strings.NewReader(cfg.Text), int64(len(cfg.Text)), cfg, room)
+		source.OneShot = true
+	case cfg.File != "":
 		source, err = readRegular(cfg, room)
 	}
 	if err == errNotRegular {
@@ -103,7 +108,10 @@ func unreadable(cfg *config.Config, err error) error {
 
 // origin is where content comes from, as errors call it.
 func origin(cfg *config.Config) string {
-	if cfg.File == "" {
+	switch {
+	case cfg.Text != "":
+		return "--text"
+	case cfg.File == "":
 		return "standard input"
 	}
 	return fmt.Sprintf("%q", cfg.File)

@@ -58,7 +58,7 @@ func ask(cfg *config.Config, deadline time.Time) error {
 		return silent
 	case err != nil:
 		return errors.New("no answer")
-	case head.StatusCode() != fasthttp.StatusOK:
+	case head.StatusCode() != int(cfg.Status):
 		return fmt.Errorf("the answer is %d", head.StatusCode())
 	}
 	return nil

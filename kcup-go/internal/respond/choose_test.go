@@ -22,8 +22,8 @@ const (
 
 func responses() *Responses {
 	source := content.Source{Bytes: []byte(strings.Repeat("0123456789", 200)), Name: "a.txt", Modified: time.Unix(now-3600, 0)}
-	fields := []config.Field{{Name: "x-a", Value: "1"}, {Name: "x-b", Value: "2"}}
-	return Render(content.Build(source, &config.Config{Compression: true}, time.Unix(now, 0)), fields)
+	cfg := &config.Config{Compression: true, Status: 200, Fields: []config.Field{{Name: "x-a", Value: "1"}, {Name: "x-b", Value: "2"}}}
+	return Render(content.Build(source, cfg, time.Unix(now, 0)), cfg)
 }
 
 // request takes field lines, "name: value".
@@ -48,7 +48,7 @@ func render(r *Responses, choice Choice, unix int64, connection Connection) (sta
 }
 
 func get(r *Responses, lines ...string) Choice {
-	return Choose(request("GET", "/", lines...), r.Content, "", now)
+	return Choose(request("GET", "/", lines...), r, now)
 }
 
 func TestA200HasItsFieldsInOrder(t *testing.T) {
@@ -91,7 +91,8 @@ func TestFailuresHaveTheirTextAndWhatTheirStatusDemands(t *testing.T) {
 		{"GET", "/x", "If-Match: x", "412 Precondition Failed", "Precondition Failed", nil},
 		{"GET", "/x", "Range: bytes=2000-", "416 Range Not Satisfiable", "Range Not Satisfiable", []string{"content-range: bytes */2000"}},
 	} {
-		choice := Choose(request(c.method, c.target, c.line), r.Content, "/x", now)
+		r.path = "/x"
+		choice := Choose(request(c.method, c.target, c.line), r, now)
 		status, fields, body := render(r, choice, now, Silent)
 		want := slices.Concat([]string{"content-type: text/plain; charset=utf-8", "content-length: " + strconv.Itoa(len(c.body))}, c.extra,
 			[]string{"date: Sat, 21 Nov 2026 07:00:00 GMT"})
@@ -107,10 +108,12 @@ func TestThePathIsThatOfTheTarget(t *testing.T) {
 		"/": "/", "/x": "/x", "/x?y": "/x", "/x/?": "/x/", "/?/x": "/", "/x?y?z": "/x", "*": "*",
 		"http://a": "/", "http://a/": "/", "http://a/x": "/x", "HTTPS://a:1/x?y": "/x", "http://a?/x": "/", "http://a//x": "//x",
 	} {
-		if Choose(request("GET", target), r.Content, path, now).Status != 200 {
+		r.path = path
+		if Choose(request("GET", target), r, now).Status != 200 {
 			t.Errorf("%s is not %s", target, path)
 		}
-		if Choose(request("GET", target), r.Content, path+"z", now).Status != 404 {
+		r.path = path + "z"
+		if Choose(request("GET", target), r, now).Status != 404 {
 			t.Errorf("%s is %sz", target, path)
 		}
 	}
@@ -128,7 +131,7 @@ func TestHeadIsAnsweredAsGetButWithoutRanges(t *testing.T) {
 	r := responses()
 	for _, more := range [][]string{{"Range: bytes=0-0"}, {"Range: bytes=0-0", "If-Range: x"}} {
 		lines := append(more, "Accept-Encoding: gzip")
-		head, got := Choose(request("HEAD", "/", lines...), r.Content, "", now), get(r, lines[1:]...)
+		head, got := Choose(request("HEAD", "/", lines...), r, now), get(r, lines[1:]...)
 		if head != got || head.Coding != content.Gzip {
 			t.Error(head, got)
 		}
@@ -168,7 +171,7 @@ func TestIfRangeKeepsTheRangeOnlyWithAStrongValidator(t *testing.T) {
 		{"W/" + r.ETag, now, 200}, {"*", now, 200}, {"", now, 200}, {`"x"`, now, 200}, {earlier, now, 200}, {later, now, 200},
 		{r.ETag + ", " + r.ETag, now, 200}, {modified, now - 3599, 206}, {modified, now - 3600, 200},
 	} {
-		got := Choose(request("GET", "/", "Range: bytes=0-0", "If-Range: "+c.validator), r.Content, "", c.unix)
+		got := Choose(request("GET", "/", "Range: bytes=0-0", "If-Range: "+c.validator), r, c.unix)
 		if got.Status != c.status {
 			t.Errorf("%s: %v", c.validator, got)
 		}
@@ -235,7 +238,7 @@ func TestLastModifiedIsNeverLaterThanDate(t *testing.T) {
 			t.Errorf("%d: %q", unix, fields)
 		}
 	}
-	if got := Choose(request("GET", "/", "If-Modified-Since: Sat, 21 Nov 2026 05:00:00 GMT"), r.Content, "", now-7200); got.Status != 304 {
+	if got := Choose(request("GET", "/", "If-Modified-Since: Sat, 21 Nov 2026 05:00:00 GMT"), r, now-7200); got.Status != 304 {
 		t.Error(got)
 	}
 }

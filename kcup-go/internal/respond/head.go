@@ -40,20 +40,32 @@ type refusal struct {
 }
 
 // Statuses are those of all responses, in order.
-var Statuses = [...]uint16{200, 206, 304, 400, 404, 412, 414, 416, 431, 505}
+var Statuses = [...]uint16{
+	200, 206, 304, 400, 401, 403, 404, 410, 412, 414, 416, 421, 429, 431, 451, 500, 501, 502, 503, 504, 505,
+}
+
+// phrases are their reason phrases.
+var phrases = map[uint16]string{
+	200: "OK", 206: "Partial Content", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
+	404: "Not Found", 410: "Gone", 412: "Precondition Failed", 414: "URI Too Long", 416: "Range Not Satisfiable",
+	421: "Misdirected Request", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
+	451: "Unavailable For Legal Reasons", 500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway",
+	503: "Service Unavailable", 504: "Gateway Timeout", 505: "HTTP Version Not Supported",
+}
+
+func statusLine(status uint16) string {
+	return "HTTP/1.1 " + strconv.Itoa(int(status)) + " " + phrases[status] + "\r\n"
+}
 
 var refusals = makeRefusals()
 
 func makeRefusals() (table [506]refusal) {
-	for status, reason := range map[int]string{
-		400: "Bad Request", 404: "Not Found", 412: "Precondition Failed", 414: "URI Too Long",
-		416: "Range Not Satisfiable", 431: "Request Header Fields Too Large", 505: "HTTP Version Not Supported",
-	} {
-		body := reason
+	for _, status := range []uint16{400, 404, 412, 414, 416, 431, 505} {
+		body := phrases[status]
 		if status == 404 {
 			body = "No such resource"
 		}
-		head := "HTTP/1.1 " + strconv.Itoa(status) + " " + reason + "\r\n" +
+		head := statusLine(status) +
 			fieldLine("content-type", "text/plain; charset=utf-8") + fieldLine("content-length", strconv.Itoa(len(body)))
 		table[status] = refusal{head, []byte(body)}
 	}

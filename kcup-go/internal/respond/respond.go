@@ -83,19 +83,23 @@ func (r *Request) only(field Field) ([]byte, bool) {
 
 // Choice says which response it is. First and Last count bytes of a 206, both included.
 type Choice struct {
-	Status      uint16
-	Allow       bool // a 404 because of the method
+	Status      uint16 // 200 for the whole content, whatever --status calls that
+	Allow       bool   // a 404 because of the method
 	Coding      content.Coding
 	First, Last int
 }
 
-// Choose finds the response. path is --path, empty for any; now is in Unix seconds.
-func Choose(r *Request, c *content.Content, path string, now int64) Choice {
-	if path != "" && string(pathOf(r.Target)) != path {
+// Choose finds the response. now is in Unix seconds.
+func Choose(r *Request, responses *Responses, now int64) Choice {
+	c := responses.Content
+	if path := responses.path; path != "" && string(pathOf(r.Target)) != path {
 		return Choice{Status: 404}
 	}
 	if r.Method == Other {
 		return Choice{Status: 404, Allow: true}
+	}
+	if responses.status != 200 { // K-50
+		return Choice{Status: 200, Coding: negotiate(r.Lines[AcceptEncoding], c)}
 	}
 	modified := min(c.LastModified, now)
 	choice := Choice{Status: 200, Coding: content.Identity}

@@ -15,6 +15,8 @@ type Responses struct {
 	*content.Content
 	ok, notModified [content.Codings]block
 	partial         block
+	status          uint16 // of a response with the whole content: --status
+	path            string // --path, empty for any
 	beforeLength    string // of a 206: partial is what comes after its numbers
 	unsatisfied     string // what a 416 says of the content
 }
@@ -22,18 +24,18 @@ type Responses struct {
 // block is a rendered part of a response head.
 type block struct {
 	bytes        []byte
-	lastModified int // where its value stands, for a clock that was set back (K-42)
+	lastModified int // where its value stands, for a clock that was set back (K-42); 0 if there is none
 }
 
-// Render makes the responses of c, in the order of K-40. fields are those of --header.
-func Render(c *content.Content, fields []config.Field) *Responses {
-	r := &Responses{Content: c}
+// Render makes the responses of c, in the order of K-40.
+func Render(c *content.Content, cfg *config.Config) *Responses {
+	r := &Responses{Content: c, status: cfg.Status, path: cfg.Path}
 	var vary []string
 	extra := ""
 	if c.HasVariants() {
 		vary = append(vary, "accept-encoding")
 	}
-	for _, field := range fields {
+	for _, field := range cfg.Fields {
 		switch {
 		case field.Name != "vary":
 			extra += fieldLine(field.Name, field.Value)
@@ -49,14 +51,18 @@ func Render(c *content.Content, fields []config.Field) *Responses {
 		if v.Body == nil {
 			continue
 		}
-		start := "HTTP/1.1 200 OK\r\n" + mediaType + fieldLine("content-length", strconv.Itoa(len(v.Body)))
+		start := statusLine(cfg.Status) + mediaType + fieldLine("content-length", strconv.Itoa(len(v.Body)))
 		if coding := content.Coding(coding); coding != content.Identity {
 			start += fieldLine("content-encoding", coding.String())
 		}
+		if cfg.Status != 200 { // K-50
+			r.ok[coding] = block{bytes: []byte(start + extra)}
+			continue
+		}
 		r.ok[coding] = r.block(start, v.ETag, ranges+extra)
-		r.notModified[coding] = r.block("HTTP/1.1 304 Not Modified\r\n", v.ETag, extra)
+		r.notModified[coding] = r.block(statusLine(304), v.ETag, extra)
 	}
-	r.beforeLength = "HTTP/1.1 206 Partial Content\r\n" + mediaType + "content-length: "
+	r.beforeLength = statusLine(206) + mediaType + "content-length: "
 	r.partial = r.block("", c.ETag, ranges+extra)
 	r.unsatisfied = fieldLine("content-range", "bytes */"+strconv.Itoa(len(c.Bytes)))
 	return r
@@ -70,6 +76,14 @@ func (r *Responses) block(start, etag, end string) block {
 }
 
 func fieldLine(name, value string) string { return name + ": " + value + "\r\n" }
+
+// Status is the status code of the response that was chosen.
+func (r *Responses) Status(choice Choice) uint16 {
+	if choice.Status == 200 {
+		return r.status
+	}
+	return choice.Status
+}
 
 // AppendHead renders the head of the response that was chosen.
 func (r *Responses) AppendHead(b []byte, choice Choice, clock *Clock, connection Connection) []byte {
@@ -102,7 +116,7 @@ func (r *Responses) AppendHead(b []byte, choice Choice, clock *Clock, connection
 func (r *Responses) appendBlock(b []byte, part *block, clock *Clock) []byte {
 	start := len(b)
 	b = append(b, part.bytes...)
-	if clock.Unix < r.LastModified {
+	if clock.Unix < r.LastModified && part.lastModified > 0 {
 		at := start + part.lastModified
 		copy(b[at:], clock.date())
 	}

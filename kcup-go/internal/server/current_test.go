@@ -22,7 +22,7 @@ func loaded(t *testing.T, text string) *respond.Responses {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return respond.Render(c, nil)
+	return respond.Render(c, &config.Config{Status: 200})
 }
 
 // With -race: who gets content may read it until it is released, whoever replaces it meanwhile.

@@ -79,7 +79,7 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(w.slots[slot].fd) > 0)
 	}
 	request := w.codec.read(g, head)
-	choice := respond.Choose(request, r.Content, w.path, w.clock.Unix)
+	choice := respond.Choose(request, r, w.clock.Unix)
 	connection, end := respond.Silent, stays
 	switch {
 	case !persists:
@@ -92,7 +92,7 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 	if request.Method == respond.Head {
 		body = nil
 	}
-	w.record(slot, request.Method, head[g.Skip:g.FirstField-2], choice.Status, len(body))
+	w.record(slot, request.Method, head[g.Skip:g.FirstField-2], r.Status(choice), len(body))
 	return w.send(slot, r, body, end)
 }
 

@@ -32,8 +32,9 @@ type pipeline struct {
 func newPipeline() *pipeline {
 	p := &pipeline{}
 	p.clock.Set(1767225600)
+	cfg := &config.Config{Compression: true, Status: 200}
 	source := content.Source{Bytes: []byte(strings.Repeat("kcup ", 400)), Name: "a.txt", Modified: time.Unix(1700000000, 0)}
-	p.responses = respond.Render(content.Build(source, &config.Config{Compression: true}, time.Unix(1767225600, 0)), nil)
+	p.responses = respond.Render(content.Build(source, cfg, time.Unix(1767225600, 0)), cfg)
 	return p
 }
 
@@ -43,7 +44,7 @@ func (p *pipeline) answer(t testing.TB, head []byte) respond.Choice {
 		t.Fatal("not complete")
 	}
 	request := p.codec.read(&g, head)
-	choice := respond.Choose(request, p.responses.Content, "", p.clock.Unix)
+	choice := respond.Choose(request, p.responses, p.clock.Unix)
 	p.out = p.responses.AppendHead(p.out[:0], choice, &p.clock, respond.Silent)
 	return choice
 }

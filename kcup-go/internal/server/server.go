@@ -27,24 +27,23 @@ type Server struct {
 	failed   chan error // with room for each loop's
 	memory   *memory
 	versions versions
-	wanted   int            // --max-connections
-	fields   []config.Field // --header
-	reserved uint64         // descriptors that are no connections
-	patience time.Duration
+	config   *config.Config
+	reserved uint64 // descriptors that are no connections
+	access   *accesslog.Log
 }
 
 // New binds. It takes c over, which is complete; nothing has been accepted when it returns.
 func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
 	threads := threads(cfg)
-	s := &common{path: cfg.Path, started: time.Now(), log: log}
-	s.current.replace(respond.Render(c, cfg.Fields))
+	s := &common{started: time.Now(), log: log}
+	s.current.replace(respond.Render(c, cfg))
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
 	s.limits = limits{
 		idle: ticks(cfg.IdleTimeout) + 1, inHead: ticks(cfg.HeaderTimeout) + 1,
 		writing: glanceTime, lingering: ticks(time.Second),
 	}
 	s.stall = ticks(cfg.WriteTimeout)
-	server := &Server{common: s, patience: cfg.ShutdownTimeout, memory: openMemory(), wanted: cfg.MaxConnections, fields: cfg.Fields, failed: make(chan error, threads+1)}
+	server := &Server{common: s, config: cfg, memory: openMemory(), failed: make(chan error, threads+1)}
 	server.reserved = reservedDescriptors(threads, cfg.Admin.IsValid())
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
@@ -124,8 +123,8 @@ func (s *Server) Drain(signals <-chan os.Signal) error {
 		return errors.New("stopped by a second signal before the drain was over")
 	case err := <-s.failed:
 		return err
-	case <-time.After(s.patience):
-		s.common.log.Warnf("the drain took longer than %d seconds: %d connections were cut", s.patience/time.Second, s.acceptor.open())
+	case <-time.After(s.config.ShutdownTimeout):
+		s.common.log.Warnf("the drain took longer than %d seconds: %d connections were cut", s.config.ShutdownTimeout/time.Second, s.acceptor.open())
 		s.acceptor.tellAll(func(m *mailbox) { m.cut = true })
 		select {
 		case <-done:

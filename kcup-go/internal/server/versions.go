@@ -32,7 +32,7 @@ type versions struct {
 func (s *Server) Replace(c *content.Content) {
 	s.versions.Lock()
 	defer s.versions.Unlock()
-	old := s.common.current.replace(respond.Render(c, s.fields))
+	old := s.common.current.replace(respond.Render(c, s.config))
 	s.versions.old = append(s.versions.old, old)
 	s.acceptor.tellAll(func(*mailbox) {}) // a worker that sleeps would hold what was there before
 	if !within(letGo, func() bool { return !old.Alive() }) && len(s.oldOnes()) > mostOld {
@@ -105,7 +105,7 @@ func (s *Server) envelope() envelope {
 	for _, r := range s.oldOnes() {
 		contents += r.Size()
 	}
-	return newEnvelope(s.wanted, len(s.workers), contents, readSurroundings(s.memory, s.reserved))
+	return newEnvelope(s.config.MaxConnections, len(s.workers), contents, readSurroundings(s.memory, s.reserved))
 }
 
 // review computes the limits again, and once more in a second for as long as old content is held.
@@ -128,7 +128,7 @@ func (s *Server) enforce(e envelope) {
 		return
 	}
 	if before := s.versions.envelope.maxConnections; e.maxConnections != before {
-		e.log(s.wanted, before == 0, s.common.log)
+		e.log(s.config.MaxConnections, before == 0, s.common.log)
 	}
 	e.tell()
 	s.versions.envelope = e

@@ -25,7 +25,6 @@ const (
 // common is what all workers share; nobody changes it but through its atomics.
 type common struct {
 	current  current
-	path     string
 	limits   limits
 	stall    uint32       // ticks after which a client that takes nothing is given up
 	heldMost atomic.Int64 // bytes a worker may keep of unfinished heads

@@ -56,6 +56,8 @@ pub const USAGES: [&str; 4] = [
 enum Words {
     #[default]
     None,
+    /// A file to serve, and nothing else (K-01a).
+    File,
     Healthcheck,
     MtaSts,
     Verb(&'static Verb),
@@ -74,6 +76,7 @@ impl Command {
         match self.words {
             Words::None if word == "healthcheck" => self.words = Words::Healthcheck,
             Words::None if word == "mta-sts" => self.words = Words::MtaSts,
+            Words::None => (self.words, self.file) = (Words::File, Some(word)),
             Words::MtaSts => {
                 let verb = VERBS.iter().find(|verb| word == verb.name);
                 let fault = || format!("mta-sts: {} is not one of lint, txt, new", quoted(word.as_bytes()));
@@ -83,6 +86,11 @@ impl Command {
             _ => return Err(unexpected(&word)),
         }
         Ok(())
+    }
+
+    /// The file to serve, if one stands on the command line without an option.
+    pub fn take_served_file(&mut self) -> Option<OsString> {
+        matches!(self.words, Words::File).then(|| self.file.take()).flatten()
     }
 
     /// The option of the verb that `argument` (`--mode`) names, without its hyphens.
@@ -114,11 +122,12 @@ impl Command {
                 return Err("healthcheck needs a port".into());
             }
             Words::Healthcheck => return Ok(Parsed::CheckHealth(options)),
-            Words::None | Words::MtaSts => return Ok(Parsed::Serve(options)),
+            Words::None | Words::File | Words::MtaSts => return Ok(Parsed::Serve(options)),
         };
         if let Some(file) = &self.file {
             filled(file.as_bytes()).map_err(|wrong| format!("FILE: \"\" {wrong}"))?;
             options.file = Some(file).filter(|file| *file != "-").map(Into::into);
+            options.text = None;
         }
         let question = match verb.name {
             "lint" => Question::Lint(self.last("format", word)?.unwrap_or(LogFormat::Text)),

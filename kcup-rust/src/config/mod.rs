@@ -45,5 +45,5 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, String>
         .get_matches_from_safe(std::iter::once(program).chain(pairs))
         .map_err(|_| "the command line cannot be read (see kcup --help)")?;
     let given = Given { matches, rows };
-    command.meaning(given.with_preset(given.meaning()?)?)
+    command.meaning(given.with_preset(given.with_one_source(given.meaning()?)?)?)
 }

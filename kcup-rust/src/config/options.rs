@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
+use hyper::StatusCode;
 use log::LevelFilter;
 use structopt::clap::ArgMatches;
 use structopt::StructOpt;
@@ -19,8 +21,10 @@ use super::value::{quoted, Compression, Host, LineFormat, LogFormat, Preset, San
 /// Every option, checked.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The file to serve; `None` is standard input.
+    /// The file to serve; `None` is standard input, or `text`.
     pub file: Option<PathBuf>,
+    /// The content itself.
+    pub text: Option<Bytes>,
     pub stdin_read_timeout: Duration,
     pub host: Host,
     /// For an address; 0 lets the system pick a free one.
@@ -28,6 +32,8 @@ pub struct Options {
     pub max_content_bytes: u64,
     /// The only path served; `None` is any path.
     pub path: Option<String>,
+    /// The status of the response that has the content.
+    pub status: StatusCode,
     pub content_type: Option<HeaderValue>,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub compression: Compression,
@@ -55,6 +61,7 @@ impl Options {
     /// The name of the content's source in errors.
     pub fn origin(&self) -> String {
         match &self.file {
+            _ if self.text.is_some() => "--text".into(),
             Some(file) => quoted(file.as_os_str().as_bytes()),
             None => "standard input".into(),
         }
@@ -77,13 +84,15 @@ impl Given {
         let seconds = |name, text: &str| number(name, text, 1..=86400).map(Duration::from_secs);
         let interval = |seconds| (seconds > 0).then(|| Duration::from_secs(seconds));
         Ok(Options {
-            file: self.file(table.file)?,
+            file: self.filled("file", table.file)?.filter(|file| file != "-").map(PathBuf::from),
+            text: self.filled("text", table.text)?.map(|text| text.into_vec().into()),
             stdin_read_timeout: seconds("stdin-read-timeout-seconds", &table.stdin_read_timeout_seconds)?,
             host: host(table.host.as_bytes())
                 .map_err(|wrong| self.fault("host", table.host.as_bytes(), &wrong))?,
             port: number("port", &table.port, 0..=65535)? as u16,
             max_content_bytes: number("max-content-bytes", &table.max_content_bytes, 1..=1 << 40)?,
             path: self.maybe("path", &table.path, path)?,
+            status: self.one("status", &table.status, word)?,
             content_type: self.maybe("content-type", &table.content_type, media_type)?,
             headers: self.lines("header", &table.header, field)?,
             compression: self.one("compression", &table.compression, word)?,
@@ -137,11 +146,26 @@ impl Given {
         }
     }
 
-    fn file(&self, file: Option<OsString>) -> Result<Option<PathBuf>, String> {
-        if let Some(file) = &file {
-            filled(file.as_bytes()).map_err(|wrong| self.fault("file", file.as_bytes(), &wrong))?;
+    fn filled(&self, name: &str, value: Option<OsString>) -> Result<Option<OsString>, String> {
+        if let Some(value) = &value {
+            filled(value.as_bytes()).map_err(|wrong| self.fault(name, value.as_bytes(), &wrong))?;
         }
-        Ok(file.filter(|file| file != "-").map(PathBuf::from))
+        Ok(value)
+    }
+
+    /// The options with either a file or a text: the one that is given as an option rather than by its variable (K-10a).
+    pub fn with_one_source(&self, mut options: Options) -> Result<Options, String> {
+        let Some(text) = &options.text else { return Ok(options) };
+        let is_option = |name| self.matches.occurrences_of(name) > 0;
+        match (is_option("text"), is_option("file")) {
+            (true, true) => return Err(self.fault("text", text, "cannot be given with --file")),
+            (false, false) if self.matches.is_present("file") => {
+                return Err(self.fault("text", text, "cannot be given with FILE"));
+            }
+            (false, true) => options.text = None,
+            _ => options.file = None,
+        }
+        Ok(options)
     }
 
     /// The words for what is wrong with a value.

@@ -11,7 +11,7 @@ impl Given {
         if options.preset.is_none() {
             return Ok(options);
         }
-        for name in ["path", "content-type", "compression"] {
+        for name in ["path", "status", "content-type", "compression"] {
             if let Some(value) = self.explicit(name) {
                 return Err(self.fault(name, &value, "cannot be given with --preset mta-sts"));
             }

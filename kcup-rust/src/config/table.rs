@@ -15,6 +15,10 @@ pub struct Table {
     #[structopt(short, long, env, value_name = "PATH", parse(from_os_str))]
     pub file: Option<OsString>,
 
+    /// serve this text instead of a file [default: none]
+    #[structopt(long, env, value_name = "T", parse(from_os_str))]
+    pub text: Option<OsString>,
+
     /// seconds to wait for the end of standard input
     #[structopt(long, env, value_name = "N", default_value = "60")]
     pub stdin_read_timeout_seconds: String,
@@ -34,6 +38,10 @@ pub struct Table {
     /// serve only this exact path [default: any path]
     #[structopt(long, env = "SERVE_PATH", value_name = "P")]
     pub path: Option<String>,
+
+    /// status code of the response that has the content
+    #[structopt(long, env, value_name = "N", default_value = "200")]
+    pub status: String,
 
     /// content-type to send, verbatim [default: by file name, otherwise by content]
     #[structopt(long, env, value_name = "T")]
@@ -148,7 +156,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// Removes our variables from the environment if they are empty, which counts as unset (K-02), and replaces what is not
-/// UTF-8 in the others: only the path of a file or of a socket may contain it.
+/// UTF-8 in the others: only a text, and the path of a file or of a socket may contain it.
 pub fn tidy_environment(rows: &[Row]) {
     for row in rows {
         let Some(value) = env::var_os(row.variable) else { continue };
@@ -162,9 +170,9 @@ pub fn tidy_environment(rows: &[Row]) {
     }
 }
 
-/// Replaces bytes that are not UTF-8 in a value that is not a path.
+/// Replaces bytes that are not UTF-8 in a value that is neither a text nor a path.
 pub fn readable(row: &Row, value: OsString) -> OsString {
-    if ["file", "host"].contains(&row.name) {
+    if ["file", "text", "host"].contains(&row.name) {
         return value;
     }
     match String::from_utf8_lossy(value.as_bytes()) {

@@ -56,6 +56,9 @@ pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result
             None => command.take_option(long, &value),
         }
     }
+    if let Some(file) = command.take_served_file() {
+        pairs.extend(["--file".into(), file]);
+    }
     Ok(Line::Given(pairs, command.ended()?))
 }
 
@@ -84,7 +87,7 @@ fn split(argument: &OsStr) -> (&[u8], Option<&[u8]>) {
 
 /// `--help`, generated from the table alone.
 pub fn help(rows: &[Row]) -> String {
-    let mut text = String::from("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS]\n");
+    let mut text = String::from("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS] [FILE]\n");
     for usage in command::USAGES {
         _ = writeln!(text, "       kcup {usage}");
     }
@@ -116,11 +119,11 @@ mod tests {
             (&["-f", "--port", "1"], "--file needs a value"),
             (&["-f", "--"], "--file needs a value"),
             (&["--help=x"], "--help takes no value"),
-            (&["x"], "unexpected argument \"x\" (see kcup --help)"),
-            (&["-"], "unexpected argument \"-\" (see kcup --help)"),
-            (&["---port", "1"], "unexpected argument \"---port\" (see kcup --help)"),
-            (&["--", "--port"], "unexpected argument \"--port\" (see kcup --help)"),
-            (&["help"], "unexpected argument \"help\" (see kcup --help)"),
+            (&["x", "y"], "unexpected argument \"y\" (see kcup --help)"),
+            (&["-", "mta-sts"], "unexpected argument \"mta-sts\" (see kcup --help)"),
+            (&["---port", "1"], "unexpected argument \"1\" (see kcup --help)"),
+            (&["--", "--port", "1"], "unexpected argument \"1\" (see kcup --help)"),
+            (&["healthcheck", "x"], "unexpected argument \"x\" (see kcup --help)"),
         ] {
             match arrange(args.iter().map(OsString::from), &rows()) {
                 Err(fault) => assert_eq!(fault, want),

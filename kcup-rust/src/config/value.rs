@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use hyper::StatusCode;
 use log::LevelFilter;
 
 /// A value as errors name it.
@@ -57,6 +58,26 @@ pub enum Compression {
 
 impl Word for Compression {
     const WORDS: &'static [(&'static str, Self)] = &[("auto", Self::Auto), ("off", Self::Off)];
+}
+
+/// The values of `--status` (K-50).
+impl Word for StatusCode {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("200", Self::OK),
+        ("400", Self::BAD_REQUEST),
+        ("401", Self::UNAUTHORIZED),
+        ("403", Self::FORBIDDEN),
+        ("404", Self::NOT_FOUND),
+        ("410", Self::GONE),
+        ("421", Self::MISDIRECTED_REQUEST),
+        ("429", Self::TOO_MANY_REQUESTS),
+        ("451", Self::UNAVAILABLE_FOR_LEGAL_REASONS),
+        ("500", Self::INTERNAL_SERVER_ERROR),
+        ("501", Self::NOT_IMPLEMENTED),
+        ("502", Self::BAD_GATEWAY),
+        ("503", Self::SERVICE_UNAVAILABLE),
+        ("504", Self::GATEWAY_TIMEOUT),
+    ];
 }
 
 /// Whether the process is restricted to what serving needs (K-130), and whether it must be (K-131).

@@ -69,6 +69,11 @@ pub fn read(options: &Options, enough: u64, has_memory: HasMemory) -> Result<Sou
             let (bytes, plain) = file::stream(&file, options, enough, has_memory)?;
             Ok(Source { plain, ..Source::new(bytes, None)? })
         };
+        if let Some(text) = &options.text {
+            let (bytes, plain) =
+                file::read_all(text.as_ref(), text.len() as u64, options, enough, has_memory, || Ok(()))?;
+            return Ok(Source { plain, ..Source::new(bytes, None)? });
+        }
         match &options.file {
             None => stream(io::stdin().as_fd().try_clone_to_owned()?.into()),
             Some(path) => match path.metadata()? {

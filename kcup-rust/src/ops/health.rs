@@ -39,29 +39,28 @@ pub fn check(options: &Options) -> Result<(), String> {
 }
 
 async fn ask(options: &Options) -> Result<(), String> {
-    let path = options.path.as_deref().unwrap_or("/");
     match &options.host {
         Host::Ip(ip) => {
             let address = SocketAddr::new(reachable(*ip), options.port);
-            healthy(address, TcpStream::connect(address).await, path).await
+            healthy(address, TcpStream::connect(address).await, options).await
         }
         Host::Unix(socket) => loop {
             match UnixStream::connect(socket).await {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => sleep(PAUSE).await,
-                connected => break healthy(&options.host, connected, path).await,
+                connected => break healthy(&options.host, connected, options).await,
             }
         },
     }
 }
 
 /// Asks what has been connected to, which is called `name`.
-async fn healthy<S>(name: impl Display, connected: io::Result<S>, path: &str) -> Result<(), String>
+async fn healthy<S>(name: impl Display, connected: io::Result<S>, options: &Options) -> Result<(), String>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let socket = connected.map_err(|error| format!("cannot connect to {name}: {}", reason(&error)))?;
-    match status(socket, path).await {
-        Ok(StatusCode::OK) => Ok(()),
+    match status(socket, options.path.as_deref().unwrap_or("/")).await {
+        Ok(status) if status == options.status => Ok(()),
         Ok(status) => Err(format!("the answer is {}", status.as_u16())),
         Err(_) => Err("no answer".into()),
     }

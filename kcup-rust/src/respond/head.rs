@@ -53,7 +53,7 @@ impl Choice {
         let body = match self {
             Choice::Whole(coding) => {
                 let (representation, heads) = responses.of(coding);
-                block(&heads.ok, responses, now, head);
+                block(&heads.whole, responses, now, head);
                 Body { bytes: &representation.body, of: Some(&representation.body) }
             }
             Choice::NotModified(coding) => {
@@ -86,12 +86,14 @@ impl Choice {
 /// Appends a rendered block. Its `last-modified` is never later than `date`: if the clock was set back, it is written again
 /// (K-42).
 fn block(block: &Block, responses: &Responses, now: &Now, head: &mut Vec<u8>) {
-    if now.unix >= responses.content.modified {
-        return head.extend_from_slice(&block.bytes);
+    match &block.date {
+        Some(place) if now.unix < responses.content.modified => {
+            head.extend_from_slice(&block.bytes[..place.start]);
+            head.extend_from_slice(date::http(now.unix).as_bytes());
+            head.extend_from_slice(&block.bytes[place.end..]);
+        }
+        _ => head.extend_from_slice(&block.bytes),
     }
-    head.extend_from_slice(&block.bytes[..block.date.start]);
-    head.extend_from_slice(date::http(now.unix).as_bytes());
-    head.extend_from_slice(&block.bytes[block.date.end..]);
 }
 
 /// Appends the head of a response without content, which is `total` bytes long, and returns its body.

@@ -30,6 +30,7 @@ pub struct Request<'r> {
 /// A response that has been chosen, but not rendered.
 #[derive(Debug, Clone, Copy)]
 pub enum Choice {
+    /// The whole content, with the status of `--status`.
     Whole(Coding),
     /// Bytes of the identity representation, both ends included.
     Part {
@@ -69,16 +70,18 @@ pub fn choose(request: &Request, responses: &Responses, now: i64) -> Choice {
         return Choice::Failure { status: StatusCode::NOT_FOUND, allow: true };
     }
     let content = &responses.content;
+    let negotiated =
+        || encoding::choose(values(fields, "accept-encoding"), content.br.is_some(), content.gzip.is_some());
+    if responses.status != StatusCode::OK {
+        return Choice::Whole(negotiated()); // K-50
+    }
     let modified = content.modified.min(now);
     let selected = match method {
         "GET" => selected(fields, content, modified, now),
         _ => None,
     };
     let coding = match selected {
-        None => {
-            let lines = values(fields, "accept-encoding");
-            encoding::choose(lines, content.br.is_some(), content.gzip.is_some())
-        }
+        None => negotiated(),
         Some(_) => Coding::Identity,
     };
     let validators = Validators {

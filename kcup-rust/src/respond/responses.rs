@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use hyper::header::{HeaderName, HeaderValue, VARY};
+use hyper::StatusCode;
 
 use super::date;
 use super::encoding::Coding;
@@ -16,6 +17,8 @@ pub struct Responses {
     pub content: Content,
     /// The only path served; `None` is any path.
     pub path: Option<String>,
+    /// The status of [`Choice::Whole`](super::Choice): that of `--status`.
+    pub status: StatusCode,
     identity: Heads,
     br: Option<Heads>,
     gzip: Option<Heads>,
@@ -28,18 +31,18 @@ pub struct Responses {
 /// The heads of one representation.
 #[derive(Debug)]
 pub struct Heads {
-    /// A 200, up to `date`.
-    pub ok: Block,
+    /// The response with the whole of it, up to `date`.
+    pub whole: Block,
     /// A 304, up to `date`.
     pub not_modified: Block,
 }
 
-/// Whole field lines, with a `last-modified` among them.
+/// Whole field lines, with a `last-modified` among them if they have validators.
 #[derive(Debug)]
 pub struct Block {
     pub bytes: Vec<u8>,
     /// The place of the value of `last-modified`.
-    pub date: Range<usize>,
+    pub date: Option<Range<usize>>,
 }
 
 impl Responses {
@@ -54,28 +57,33 @@ impl Responses {
                 line(&mut bytes, "accept-ranges", "bytes");
             }
             bytes.extend_from_slice(&vary_and_headers);
-            Block { bytes, date: end - modified.len()..end }
+            Block { bytes, date: Some(end - modified.len()..end) }
         };
-        let start = |status: &str| {
+        let start = |status: StatusCode| {
             let mut start = format!("HTTP/1.1 {status}\r\n").into_bytes();
             line(&mut start, "content-type", &content.media_type);
             start
         };
         let heads = |Representation { body, tag }: &Representation, coding: Option<&str>| {
-            let mut ok = start("200 OK");
-            line(&mut ok, "content-length", body.len().to_string());
+            let mut whole = start(options.status);
+            line(&mut whole, "content-length", body.len().to_string());
             if let Some(coding) = coding {
-                line(&mut ok, "content-encoding", coding);
+                line(&mut whole, "content-encoding", coding);
             }
+            let whole = match options.status {
+                StatusCode::OK => block(whole, tag, true),
+                _ => Block { bytes: [whole, vary_and_headers.clone()].concat(), date: None },
+            };
             let not_modified = b"HTTP/1.1 304 Not Modified\r\n".to_vec();
-            Heads { ok: block(ok, tag, true), not_modified: block(not_modified, tag, false) }
+            Heads { whole, not_modified: block(not_modified, tag, false) }
         };
         Responses {
             path: options.path.clone(),
+            status: options.status,
             identity: heads(&content.identity, None),
             br: content.br.as_ref().map(|br| heads(br, Some("br"))),
             gzip: content.gzip.as_ref().map(|gzip| heads(gzip, Some("gzip"))),
-            part_start: start("206 Partial Content"),
+            part_start: start(StatusCode::PARTIAL_CONTENT),
             part_end: block(Vec::new(), &content.identity.tag, true),
             content,
         }

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The values of the label `method`, and those of `code` that kcup answers with.
 pub const METHODS: [&str; 3] = ["GET", "HEAD", "other"];
-pub const CODES: [u16; 10] = [200, 206, 304, 400, 404, 412, 414, 416, 431, 505];
+pub const CODES: [u16; 21] =
+    [200, 206, 304, 400, 401, 403, 404, 410, 412, 414, 416, 421, 429, 431, 451, 500, 501, 502, 503, 504, 505];
 
 /// The values of the label `reason`, in the order of [`Reason`].
 pub const REASONS: [&str; 11] = [
@@ -130,6 +131,10 @@ mod tests {
         let sum = Counts::sum(&workers);
         assert_eq!((sum.accepted, sum.open(), sum.parked, sum.bytes), (6, 4, 2, 200));
         assert_eq!(sum.closed, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
-        assert_eq!(sum.answers, [[0; 10], [0, 0, 2, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]]);
+        let counted = |method: usize| {
+            let counts = CODES.iter().zip(sum.answers[method]);
+            counts.filter(|(_, count)| *count > 0).collect::<Vec<_>>()
+        };
+        assert_eq!([0, 1, 2].map(counted), [vec![], vec![(&304, 2)], vec![(&404, 1), (&505, 1)]]);
     }
 }

@@ -86,7 +86,7 @@ fn faults_are_worded_as_promised() {
         (&["mta-sts", "--port=1"], "mta-sts needs one of lint, txt, new"),
         (&["mta-sts", "x"], "mta-sts: \"x\" is not one of lint, txt, new"),
         (&["mta-sts", ""], "mta-sts: \"\" is not one of lint, txt, new"),
-        (&["lint"], "unexpected argument \"lint\" (see kcup --help)"),
+        (&["lint", "a"], "unexpected argument \"a\" (see kcup --help)"),
         (&["mta-sts", "lint", "a", "b"], "unexpected argument \"b\" (see kcup --help)"),
         (&["mta-sts", "new", "a"], "unexpected argument \"a\" (see kcup --help)"),
         (&["mta-sts", "lint", "--domain=a"], "unknown option \"--domain\" (see kcup --help)"),
