@@ -153,11 +153,11 @@ func isOfConnection(err syscall.Errno) bool {
 func (a *acceptor) makeRoom(tooMany func() bool) {
 	for since := time.Now(); tooMany() && !a.draining.Load(); {
 		a.room.wanted.Store(true) // before looking, so that whoever closes or falls silent in between wakes us
-		w := first(a.workers, false)
+		w := firstOf(a.workers, false)
 		anybody := w == nil && (a.crowded || a.isOver() || time.Since(since) >= admitTime)
 		if anybody {
 			a.crowded = a.crowded || !a.isOver()
-			w = first(a.workers, true)
+			w = firstOf(a.workers, true)
 		}
 		if w == nil {
 			a.room.wait()

@@ -68,7 +68,7 @@ func (w *worker) relieve() {
 		if w.account.isSettled() {
 			return
 		}
-		w.close(slot, outOfMemory)
+		w.close(&w.slots[slot], outOfMemory)
 		w.account.pending = int64(w.queue[writing].count) * receiveBuffer
 	}
 }

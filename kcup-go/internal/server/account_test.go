@@ -66,7 +66,7 @@ func TestSettlingEndsWhoHasStoodStillLongest(t *testing.T) {
 	w.out = make([]byte, 1<<22)
 	for _, slot := range slots {
 		w.now++
-		w.send(slot, w.responses(), nil, stays)
+		w.send(w.at(slot), w.responses(), nil, stays)
 	}
 	w.account.budget = 1 << 20
 	w.settle()
@@ -89,7 +89,7 @@ func TestSettlingEndsWhoHasStoodStillLongest(t *testing.T) {
 	}
 	for _, slot := range slots {
 		if w.slots[slot].phase != vacant {
-			w.close(slot, peerGone)
+			w.close(w.at(slot), peerGone)
 		}
 	}
 	if w.account.claimed != 0 || w.open != 0 {

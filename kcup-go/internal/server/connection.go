@@ -20,6 +20,7 @@ const (
 
 // connection is all there is of an idle one: a record in its worker's slab.
 type connection struct {
+	slot       int32 // its place in the slab
 	fd         int32
 	generation uint32 // tells an event for an earlier user of the slot
 	next, prev int32
@@ -48,22 +49,21 @@ type kept struct {
 func (k *kept) isWaiting() bool { return k != nil && k.guard.Length < len(k.bytes) }
 
 // input goes on with a connection that is not writing: it reads once, unless requests wait that were read before.
-func (w *worker) input(slot int32) {
-	switch c := &w.slots[slot]; {
+func (w *worker) input(c *connection) {
+	switch {
 	case c.phase == lingering:
-		w.discard(slot)
+		w.discard(c)
 	case c.kept.isWaiting():
-		w.enter(slot, idle)
+		w.enter(c, idle)
 		c.full = true // what came meanwhile was not looked at
-		w.serve(slot, copy(w.in, c.kept.bytes))
+		w.serve(c, copy(w.in, c.kept.bytes))
 	default:
-		w.read(slot)
+		w.read(c)
 	}
 }
 
 // read puts new bytes behind those that were kept, and serves what is complete.
-func (w *worker) read(slot int32) {
-	c := &w.slots[slot]
+func (w *worker) read(c *connection) {
 	before := 0
 	if c.kept != nil {
 		before = copy(w.in, c.kept.bytes)
@@ -72,147 +72,135 @@ func (w *worker) read(slot int32) {
 	switch {
 	case err == unix.EAGAIN && (!w.draining || c.phase != idle || !c.spoken):
 	case err == unix.EAGAIN:
-		w.part(slot, drained, lingerMost)
+		w.part(c, drained, lingerMost)
 	case err != 0:
-		w.close(slot, peerGone)
+		w.close(c, peerGone)
 	case n == 0:
-		w.part(slot, peerGone, 0)
+		w.part(c, peerGone, 0)
 	default:
 		c.full, c.spoken = n == readSize, true
-		w.serve(slot, before+n)
+		w.serve(c, before+n)
 	}
 }
 
 // serve answers the requests at the start of w.in, in order, a turn's worth of them (K-88), and keeps what is left.
-func (w *worker) serve(slot int32, length int) {
+func (w *worker) serve(c *connection, length int) {
 	b := w.in[:length]
 	var g guard.Guard
-	c := &w.slots[slot]
 	resumed := c.kept != nil && c.phase != writing
 	if c.kept != nil {
 		g = c.kept.guard
 	}
 	for answers := 0; len(b) > 0; answers++ {
 		if answers == turnAnswers {
-			w.wait(slot, b)
+			w.wait(c, b)
 			return
 		}
 		switch g.Scan(b) {
 		case guard.Partial:
-			w.keep(slot, &g, b, resumed)
-			w.maybeAgain(slot)
+			w.keep(c, &g, b, resumed)
+			w.maybeAgain(c)
 			return
 		case guard.Refused:
-			w.drop(slot)
-			w.refuse(slot, g.Status)
+			w.drop(c)
+			w.refuse(c, g.Status)
 			return
 		}
 		head := b[:g.Length]
 		b = b[g.Length:]
-		if !w.answer(slot, &g, head, len(b)) {
-			w.keepBehind(slot, b)
+		if !w.answer(c, &g, head, len(b)) {
+			w.keepBehind(c, b)
 			return
 		}
 		g, resumed = guard.Guard{}, false
 	}
-	w.drop(slot)
-	w.enter(slot, idle)
-	w.maybeAgain(slot)
+	w.drop(c)
+	w.enter(c, idle)
+	w.maybeAgain(c)
 }
 
 // maybeAgain gives a connection another turn when the end of its input has not been seen, after all others had theirs.
-func (w *worker) maybeAgain(slot int32) {
-	c := &w.slots[slot]
+func (w *worker) maybeAgain(c *connection) {
 	if c.phase != vacant && (c.full || c.hangup || w.draining && c.phase == idle) {
-		w.queueUp(slot)
+		w.queueUp(c)
 	}
 }
 
-func (w *worker) queueUp(slot int32) {
-	if c := &w.slots[slot]; !c.queued {
+func (w *worker) queueUp(c *connection) {
+	if !c.queued {
 		c.queued = true
-		w.again = append(w.again, slot)
+		w.again = append(w.again, c.slot)
 	}
 }
 
 // wait lets a connection with more requests wait for its next turn.
-func (w *worker) wait(slot int32, b []byte) {
-	w.enter(slot, inHead)
-	w.queueUp(slot)
-	w.stash(slot, b)
+func (w *worker) wait(c *connection, b []byte) {
+	w.enter(c, inHead)
+	w.queueUp(c)
+	w.hold(c, guard.Guard{}, b, 0)
 }
 
 // keep holds on to a part of a head. When it goes on with what was kept only its new bytes are copied.
-func (w *worker) keep(slot int32, g *guard.Guard, b []byte, resumed bool) {
-	c := &w.slots[slot]
+func (w *worker) keep(c *connection, g *guard.Guard, b []byte, resumed bool) {
+	has := 0
+	if resumed {
+		has = len(c.kept.bytes)
+	}
+	switch {
+	case g.Fresh():
+		w.enter(c, idle)
+	case !resumed || c.phase != inHead:
+		w.enter(c, inHead)
+	}
+	w.hold(c, *g, b, has)
+}
+
+// keepBehind holds on to requests behind a response that is pending.
+func (w *worker) keepBehind(c *connection, b []byte) {
+	if c.phase != writing {
+		return // closed, or lingering: nothing behind it is read as a request
+	}
+	if c.out.end != stays || len(b) == 0 {
+		w.drop(c)
+		return
+	}
+	w.hold(c, guard.Guard{}, b, 0)
+}
+
+// hold keeps input, of which it has the first bytes already, within the memory that there is for that.
+func (w *worker) hold(c *connection, g guard.Guard, b []byte, has int) {
 	if c.kept == nil {
 		c.kept = w.spare.takeKept()
 		w.held += cap(c.kept.bytes)
 	}
 	k := c.kept
 	w.held -= cap(k.bytes)
-	if !resumed {
-		k.bytes = k.bytes[:0]
-	}
-	k.guard, k.bytes = *g, append(k.bytes, b[len(k.bytes):]...)
+	k.guard, k.bytes = g, append(k.bytes[:has], b[has:]...)
 	w.held += cap(k.bytes)
-	switch {
-	case g.Fresh():
-		w.enter(slot, idle)
-	case !resumed || c.phase != inHead:
-		w.enter(slot, inHead)
-	}
-	w.shed(slot)
+	w.shed(c)
 }
 
 // shed ends connections until there is memory again for incomplete heads (K-86): the one whose head has been
-// incomplete longest, or, where there is none, the one that has just kept more.
-func (w *worker) shed(slot int32) {
+// incomplete longest or, if there is none, the one that has just kept more, if any has.
+func (w *worker) shed(keeper *connection) {
 	for int64(w.held) > w.heldMost.Load() {
-		first := w.queue[inHead].first
-		if first == none {
-			first = slot
+		c := w.first(inHead)
+		if c == nil {
+			c = keeper
 		}
-		if first == none {
+		if c == nil {
 			return
 		}
-		w.close(first, shed)
-		if first == slot {
+		if w.close(c, shed); c == keeper {
 			return
 		}
 	}
-}
-
-// keepBehind holds on to requests behind an answer that is pending.
-func (w *worker) keepBehind(slot int32, b []byte) {
-	c := &w.slots[slot]
-	if c.phase != writing {
-		return // closed, or lingering: nothing behind it is read as a request
-	}
-	if c.out.end != stays || len(b) == 0 {
-		w.drop(slot)
-		return
-	}
-	w.stash(slot, b)
-}
-
-// stash holds on to bytes that are not looked at for now.
-func (w *worker) stash(slot int32, b []byte) {
-	c := &w.slots[slot]
-	if c.kept == nil {
-		c.kept = w.spare.takeKept()
-		w.held += cap(c.kept.bytes)
-	}
-	w.held -= cap(c.kept.bytes)
-	c.kept.guard, c.kept.bytes = guard.Guard{}, append(c.kept.bytes[:0], b...)
-	w.held += cap(c.kept.bytes)
-	w.shed(slot)
 }
 
 // drop lets go of kept input.
-func (w *worker) drop(slot int32) {
-	if k := w.slots[slot].kept; k != nil {
-		w.slots[slot].kept = nil
+func (w *worker) drop(c *connection) {
+	if k := c.kept; k != nil {
+		c.kept = nil
 		w.held -= cap(k.bytes)
 		w.spare.giveKept(k)
 	}

@@ -25,32 +25,30 @@ func (w *worker) owed(c *connection) int32 {
 
 // part ends a connection from which nothing more will come, or is waited for: what is still on its way to the peer would
 // be lost to a reset (K-72).
-func (w *worker) part(slot int32, why reason, most int32) {
-	if w.owed(&w.slots[slot]) > 0 {
-		w.linger(slot, why, most)
+func (w *worker) part(c *connection, why reason, most int32) {
+	if w.owed(c) > 0 {
+		w.linger(c, why, most)
 	} else {
-		w.close(slot, why)
+		w.close(c, why)
 	}
 }
 
 // linger ends our side, and discards so many bytes, so that the response is not lost to a reset when the peer is still
 // sending (K-72).
-func (w *worker) linger(slot int32, why reason, most int32) {
-	w.drop(slot)
-	c := &w.slots[slot]
+func (w *worker) linger(c *connection, why reason, most int32) {
+	w.drop(c)
 	if unix.Shutdown(int(c.fd), unix.SHUT_WR) != nil {
-		w.close(slot, why)
+		w.close(c, why)
 		return
 	}
 	c.left, c.unread, c.end = most, math.MaxInt32, why
-	w.enter(slot, lingering)
-	w.discard(slot)
+	w.enter(c, lingering)
+	w.discard(c)
 }
 
 // discard reads until the peer has ended its side too, or has sent as much as is discarded, and closes then; but not
 // before the peer has acknowledged all.
-func (w *worker) discard(slot int32) {
-	c := &w.slots[slot]
+func (w *worker) discard(c *connection) {
 	for c.left > 0 {
 		most := min(int(c.left), readSize)
 		n, err := recv(c.fd, w.in[:most])
@@ -58,7 +56,7 @@ func (w *worker) discard(slot int32) {
 			return
 		}
 		if err != 0 {
-			w.close(slot, c.end)
+			w.close(c, c.end)
 			return
 		}
 		if n == 0 {
@@ -71,27 +69,25 @@ func (w *worker) discard(slot int32) {
 	}
 	c.left = 0
 	if w.owed(c) == 0 {
-		w.close(slot, c.end)
+		w.close(c, c.end)
 	}
 }
 
 // lingered is the end of a second of lingering: there is another one for a peer that has acknowledged more meanwhile,
 // in which nothing is read.
-func (w *worker) lingered(slot int32) {
-	c := &w.slots[slot]
+func (w *worker) lingered(c *connection) {
 	owed := w.owed(c)
 	if owed == 0 || owed >= c.unread {
-		w.close(slot, c.end)
+		w.close(c, c.end)
 		return
 	}
 	c.left, c.unread = 0, owed
-	w.enter(slot, lingering)
+	w.enter(c, lingering)
 }
 
 // close resets a connection whose peer has not got all of what was begun: nothing of it stays in the kernel (K-72).
-func (w *worker) close(slot int32, why reason) {
-	w.drop(slot)
-	c := &w.slots[slot]
+func (w *worker) close(c *connection, why reason) {
+	w.drop(c)
 	if c.out != nil {
 		w.spare.giveOutgoing(c.out)
 		c.out = nil
@@ -102,7 +98,7 @@ func (w *worker) close(slot int32, why reason) {
 	w.account.set(c, 0)
 	unix.Close(int(c.fd))
 	c.queued = false
-	w.remove(slot)
+	w.remove(c)
 	w.closed = true
 	w.counters.Closed[why]++
 	w.status.open.Add(-1)

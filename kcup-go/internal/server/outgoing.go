@@ -70,13 +70,13 @@ func (s *spare) giveKept(k *kept) {
 }
 
 // answer renders the answer to one request into the worker's buffer and sends it.
-func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (sent bool) {
+func (w *worker) answer(c *connection, g *guard.Guard, head []byte, behind int) (sent bool) {
 	r := w.responses()
 	persists := g.Persists() && !g.Body
 	if w.draining && persists {
 		// What was sent before the drain is answered (K-18): only the last answer ends the connection. After a while
 		// that is the next one.
-		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(w.slots[slot].fd) > 0)
+		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(c.fd) > 0)
 	}
 	request := w.codec.read(g, head)
 	choice := respond.Choose(request, r, w.clock.Unix)
@@ -92,33 +92,33 @@ func (w *worker) answer(slot int32, g *guard.Guard, head []byte, behind int) (se
 	if request.Method == respond.Head {
 		body = nil
 	}
-	w.record(slot, request.Method, head[g.Skip:g.FirstField-2], r.Status(choice), len(body))
-	return w.send(slot, r, body, end)
+	w.record(c, request.Method, head[g.Skip:g.FirstField-2], r.Status(choice), len(body))
+	return w.send(c, r, body, end)
 }
 
-func (w *worker) refuse(slot int32, status uint16) (sent bool) {
+func (w *worker) refuse(c *connection, status uint16) (sent bool) {
 	r, choice := w.responses(), respond.Choice{Status: status}
 	body := r.Body(choice)
 	w.out = r.AppendHead(w.out[:0], choice, &w.clock, respond.Close)
-	w.record(slot, respond.Other, nil, status, len(body))
-	return w.send(slot, r, body, refused)
+	w.record(c, respond.Other, nil, status, len(body))
+	return w.send(c, r, body, refused)
 }
 
 // record tells of an answer that begins. line is the request line, nil of a refused head.
-func (w *worker) record(slot int32, method respond.Method, line []byte, status uint16, length int) {
+func (w *worker) record(c *connection, method respond.Method, line []byte, status uint16, length int) {
 	w.counters.answer(method, status)
 	if w.lines != nil {
-		entry := accesslog.Entry{Peer: w.peers[slot], Request: line, Status: status, Bytes: length}
+		entry := accesslog.Entry{Peer: w.peers[c.slot], Request: line, Status: status, Bytes: length}
 		w.lines.Add(&entry, w.clock.Unix, w.now)
 	}
 }
 
 // send writes w.out and body. It says whether the connection is ready for the next request.
-func (w *worker) send(slot int32, r *respond.Responses, body []byte, end reason) (sent bool) {
-	n, isTurn, err := w.write(slot, r, w.out, body)
+func (w *worker) send(c *connection, r *respond.Responses, body []byte, end reason) (sent bool) {
+	n, isTurn, err := w.write(c, r, w.out, body)
 	switch {
 	case err != 0:
-		w.close(slot, peerGone)
+		w.close(c, peerGone)
 	case n < len(w.out)+len(body):
 		out := w.spare.takeOutgoing()
 		out.end, out.progress = end, progress{sent: n, accepted: unknown, counted: unknown, began: w.now}
@@ -127,24 +127,23 @@ func (w *worker) send(slot int32, r *respond.Responses, body []byte, end reason)
 		}
 		r.Acquire()
 		out.body, out.of = body[n-len(w.out):], r
-		w.slots[slot].out = out
-		w.account.block(&w.slots[slot])
-		w.enter(slot, writing)
+		c.out = out
+		w.account.block(c)
+		w.enter(c, writing)
 		if isTurn {
-			w.queueUp(slot)
+			w.queueUp(c)
 		}
 	case end == stays:
 		return true
 	default:
-		w.linger(slot, end, lingerMost)
+		w.linger(c, end, lingerMost)
 	}
 	return false
 }
 
 // write counts and charges what the kernel took of a head and a body, which is a slice of the content's bytes, or a
 // constant. It says whether that was a whole turn's worth (K-88): then no event will tell that there is room for more.
-func (w *worker) write(slot int32, of *respond.Responses, head, body []byte) (n int, isTurn bool, err syscall.Errno) {
-	c := &w.slots[slot]
+func (w *worker) write(c *connection, of *respond.Responses, head, body []byte) (n int, isTurn bool, err syscall.Errno) {
 	if len(head)+len(body) > int(c.buffer) {
 		w.grant(c)
 	}
@@ -162,48 +161,47 @@ func (w *worker) write(slot int32, of *respond.Responses, head, body []byte) (n 
 }
 
 // resume goes on with a pending answer, and then with what the peer has sent meanwhile.
-func (w *worker) resume(slot int32) {
-	out := w.slots[slot].out
-	n, isTurn, err := w.write(slot, out.of, out.head, out.body)
+func (w *worker) resume(c *connection) {
+	out := c.out
+	n, isTurn, err := w.write(c, out.of, out.head, out.body)
 	if err != 0 {
-		w.close(slot, peerGone)
+		w.close(c, peerGone)
 		return
 	}
 	if n > 0 {
 		out.sent += n
-		w.enter(slot, writing)
+		w.enter(c, writing)
 	}
 	fromHead := min(n, len(out.head))
 	out.head, out.body = out.head[fromHead:], out.body[n-fromHead:]
 	if len(out.head)+len(out.body) > 0 {
 		if isTurn {
-			w.queueUp(slot)
+			w.queueUp(c)
 		}
 		return
 	}
-	w.slots[slot].out = nil
+	c.out = nil
 	end := out.end
 	w.spare.giveOutgoing(out)
 	if end != stays {
-		w.linger(slot, end, lingerMost)
+		w.linger(c, end, lingerMost)
 		return
 	}
-	w.enter(slot, idle)
-	w.input(slot)
+	w.enter(c, idle)
+	w.input(c)
 }
 
 // glance looks whether the peer of a pending answer has taken anything of what the kernel holds, since that does
 // not always make room for more. It is the timeout of the writing phase.
-func (w *worker) glance(slot int32) {
-	c := &w.slots[slot]
+func (w *worker) glance(c *connection) {
 	out := c.out
 	out.look(unsentBytes(c.fd), w.now)
 	if w.now-c.since > ticks(time.Second) {
 		out.window = w.now // all of us were stopped for a while (K-89)
 	}
 	if out.isTooSlow(int(w.stall)*leastRate/int(ticks(time.Second)), w.stall, w.now) {
-		w.close(slot, writeTimeout)
+		w.close(c, writeTimeout)
 		return
 	}
-	w.enter(slot, writing)
+	w.enter(c, writing)
 }

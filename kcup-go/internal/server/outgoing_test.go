@@ -32,7 +32,7 @@ func another(t *testing.T, w *worker) (slot int32, other int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(pair[1]) })
-	return w.add(int32(pair[0]), 1), pair[1]
+	return w.add(int32(pair[0]), 1).slot, pair[1]
 }
 
 func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {
 		answer := func() {
 			var g guard.Guard
 			g.Scan(head)
-			w.answer(slot, &g, head, 0)
+			w.answer(w.at(slot), &g, head, 0)
 			_, _ = recv(int32(other), buffer)
 		}
 		answer()
@@ -70,33 +70,33 @@ func later(w *worker) {
 // K-119: why a connection ended is what was decided first.
 func TestReasonsOfTheEnd(t *testing.T) {
 	for want, end := range map[reason]func(w *worker, slot int32, other int){
-		peerGone: func(w *worker, slot int32, other int) { _ = unix.Shutdown(other, unix.SHUT_WR); w.input(slot) },
+		peerGone: func(w *worker, slot int32, other int) { _ = unix.Shutdown(other, unix.SHUT_WR); w.input(w.at(slot)) },
 		answered: func(w *worker, slot int32, other int) {
 			_, _ = unix.Write(other, []byte("GET / HTTP/1.0\r\n\r\n"))
-			w.input(slot)
+			w.input(w.at(slot))
 			_ = unix.Shutdown(other, unix.SHUT_WR)
-			w.input(slot)
+			w.input(w.at(slot))
 			later(w) // it has not read the response
 			later(w)
 		},
 		refused: func(w *worker, slot int32, other int) {
 			_, _ = unix.Write(other, []byte(strings.Repeat("x", 2*guard.MaxHead)))
-			w.input(slot)
+			w.input(w.at(slot))
 			for range 5 {
-				w.input(slot)
+				w.input(w.at(slot))
 			}
 			later(w)
 			later(w)
 		},
 		headerTimeout: func(w *worker, slot int32, other int) {
 			_, _ = unix.Write(other, []byte("GET"))
-			w.input(slot)
+			w.input(w.at(slot))
 			later(w)
 		},
 		idleTimeout: func(w *worker, slot int32, other int) { later(w) },
 		writeTimeout: func(w *worker, slot int32, other int) {
 			w.out = make([]byte, 1<<22)
-			w.send(slot, w.responses(), nil, stays)
+			w.send(w.at(slot), w.responses(), nil, stays)
 			for range 20 {
 				w.now += 5
 				w.expire()

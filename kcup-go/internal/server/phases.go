@@ -23,33 +23,44 @@ func newPhases() phases {
 	return p
 }
 
-// add takes a slot for a socket; it is idle.
-func (p *phases) add(fd int32, now uint32) int32 {
+// add takes a slot for a socket; it is idle. Records may move in memory when one is added.
+func (p *phases) add(fd int32, now uint32) *connection {
 	slot := p.queue[vacant].first
 	if slot == none {
 		slot = int32(len(p.slots))
-		p.slots = append(p.slots, connection{phase: vacant})
+		p.slots = append(p.slots, connection{slot: slot, phase: vacant})
 		p.push(slot, vacant)
 	}
 	c := &p.slots[slot]
-	*c = connection{fd: fd, generation: c.generation + 1, buffer: leastBuffer, phase: vacant, next: c.next, prev: c.prev}
-	p.move(slot, idle, now)
+	*c = connection{slot: slot, fd: fd, generation: c.generation + 1, buffer: leastBuffer, phase: vacant, next: c.next, prev: c.prev}
+	p.move(c, idle, now)
 	p.open++
-	return slot
+	return c
 }
 
 // remove gives a slot back. Its generation changes when it is taken again.
-func (p *phases) remove(slot int32) {
-	p.move(slot, vacant, 0)
+func (p *phases) remove(c *connection) {
+	p.move(c, vacant, 0)
 	p.open--
 }
 
-// move puts a slot at the end of a phase's queue, also when it is in it.
-func (p *phases) move(slot int32, to phase, now uint32) {
-	p.pull(slot)
-	p.push(slot, to)
-	p.slots[slot].since = now
+// move puts a connection at the end of a phase's queue, also when it is in it.
+func (p *phases) move(c *connection, to phase, now uint32) {
+	p.pull(c)
+	p.push(c.slot, to)
+	c.since = now
 }
+
+// at is the connection of a slot, nil for none.
+func (p *phases) at(slot int32) *connection {
+	if slot == none {
+		return nil
+	}
+	return &p.slots[slot]
+}
+
+// first is the connection that has been in a phase longest, nil if it is empty.
+func (p *phases) first(of phase) *connection { return p.at(p.queue[of].first) }
 
 func (p *phases) push(slot int32, to phase) {
 	q, c := &p.queue[to], &p.slots[slot]
@@ -63,8 +74,7 @@ func (p *phases) push(slot int32, to phase) {
 	q.count++
 }
 
-func (p *phases) pull(slot int32) {
-	c := &p.slots[slot]
+func (p *phases) pull(c *connection) {
 	q := &p.queue[c.phase]
 	if c.prev == none {
 		q.first = c.next
@@ -79,8 +89,10 @@ func (p *phases) pull(slot int32) {
 	q.count--
 }
 
-// expired returns the first of a phase when it has been there for more than limit ticks.
-func (p *phases) expired(of phase, limit, now uint32) (slot int32, ok bool) {
-	slot = p.queue[of].first
-	return slot, slot != none && now-p.slots[slot].since > limit
+// expired returns the first of a phase when it has been there for more than limit ticks, and nil otherwise.
+func (p *phases) expired(of phase, limit, now uint32) *connection {
+	if c := p.first(of); c != nil && now-c.since > limit {
+		return c
+	}
+	return nil
 }

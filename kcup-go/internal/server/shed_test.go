@@ -18,18 +18,18 @@ func TestShortMemoryEndsOneConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { unix.Close(pair[1]) })
-		return w.add(int32(pair[0]), 1)
+		return w.add(int32(pair[0]), 1).slot
 	}
 	keep := func(slot int32) {
 		var g guard.Guard
 		part := make([]byte, 80)
 		copy(part, "GET /")
 		g.Scan(part[:5])
-		w.keep(slot, &g, part, false)
+		w.keep(w.at(slot), &g, part, false)
 	}
 	a, b, c := add(), add(), add()
 	for _, slot := range []int32{a, b, c} {
-		w.enter(slot, writing)
+		w.enter(w.at(slot), writing)
 		w.slots[slot].out = &outgoing{end: stays}
 	}
 	keep(a)
@@ -37,11 +37,11 @@ func TestShortMemoryEndsOneConnection(t *testing.T) {
 	if w.slots[a].phase != vacant || w.slots[b].phase != inHead || w.held > 100 {
 		t.Fatalf("%d held, phases %d and %d", w.held, w.slots[a].phase, w.slots[b].phase)
 	}
-	w.keepBehind(c, make([]byte, 40))
+	w.keepBehind(w.at(c), make([]byte, 40))
 	if w.slots[b].phase != vacant || w.slots[c].phase != writing {
 		t.Fatal("a pipelined request did not make the longest incomplete head give way")
 	}
-	w.keepBehind(c, make([]byte, 200))
+	w.keepBehind(w.at(c), make([]byte, 200))
 	if w.slots[c].phase != vacant || w.held != 0 {
 		t.Fatalf("%d held, phase %d", w.held, w.slots[c].phase)
 	}

@@ -65,22 +65,22 @@ func (s *status) publish(w *worker) {
 // leastRate is that of the slowest. With a response pending a worker looks several times a second (K-82), so that an
 // acceptor that begins to wait need not ask for it.
 func (w *worker) leastRate() uint32 {
-	if slot := w.slowest(); slot != none {
-		return w.slots[slot].out.rate(w.now)
+	if c := w.slowest(); c != nil {
+		return c.out.rate(w.now)
 	}
 	return nobody
 }
 
 // since is the tick since which the first of a phase has been in it.
 func (w *worker) since(p phase) uint32 {
-	if slot := w.queue[p].first; slot != none {
-		return w.slots[slot].since
+	if c := w.first(p); c != nil {
+		return c.since
 	}
 	return nobody
 }
 
-// first is the worker whose connection makes room first: a silent one, or anybody.
-func first(workers []*worker, anybody bool) (found *worker) {
+// firstOf is the worker whose connection makes room first: a silent one, or anybody.
+func firstOf(workers []*worker, anybody bool) (found *worker) {
 	for r := range ranks {
 		least := uint32(nobody)
 		for _, w := range workers {

@@ -113,7 +113,7 @@ func (w *worker) run() error {
 			if event := &w.events[i]; event.Fd == none {
 				mail = true
 			} else {
-				w.handle(event)
+				w.handle(&w.slots[event.Fd], event)
 				w.settle()
 			}
 		}
@@ -132,8 +132,7 @@ func (w *worker) run() error {
 	return nil
 }
 
-func (w *worker) handle(event *unix.EpollEvent) {
-	c := &w.slots[event.Fd]
+func (w *worker) handle(c *connection, event *unix.EpollEvent) {
 	if c.generation != uint32(event.Pad) || c.phase == vacant {
 		return // for an earlier user of the slot
 	}
@@ -147,9 +146,9 @@ func (w *worker) handle(event *unix.EpollEvent) {
 	}
 	switch {
 	case c.phase == writing && event.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0:
-		w.resume(event.Fd)
+		w.resume(c)
 	case c.phase != writing && event.Events&(unix.EPOLLIN|gone) != 0:
-		w.input(event.Fd)
+		w.input(c)
 	}
 }
 
@@ -159,9 +158,9 @@ func (w *worker) turn() {
 	for _, slot := range w.turning {
 		if c := &w.slots[slot]; c.queued {
 			if c.queued = false; c.phase == writing {
-				w.resume(slot)
+				w.resume(c)
 			} else {
-				w.input(slot)
+				w.input(c)
 			}
 			w.settle()
 		}
@@ -183,22 +182,22 @@ func (w *worker) renew() {
 	w.serving = w.current.get()
 }
 
-func (w *worker) enter(slot int32, to phase) { w.move(slot, to, w.now) }
+func (w *worker) enter(c *connection, to phase) { w.move(c, to, w.now) }
 
 func (w *worker) expire() {
 	for p := range phaseCount {
 		for {
-			slot, ok := w.expired(p, w.limits[p], w.now)
-			if !ok {
+			c := w.expired(p, w.limits[p], w.now)
+			if c == nil {
 				break
 			}
 			switch p {
 			case writing:
-				w.glance(slot)
+				w.glance(c)
 			case lingering:
-				w.lingered(slot)
+				w.lingered(c)
 			default:
-				w.runOut(slot, p)
+				w.runOut(c, p)
 			}
 		}
 	}
@@ -206,20 +205,19 @@ func (w *worker) expire() {
 
 // runOut is the end of a silence or of the time for a head, unless there is news that was not read yet: all of us may
 // have been stopped for a while (K-89).
-func (w *worker) runOut(slot int32, p phase) {
-	c := &w.slots[slot]
+func (w *worker) runOut(c *connection, p phase) {
 	if readable(c.fd) > 0 {
 		before := *c
-		if w.input(slot); c.phase != p || c.since != before.since || c.generation != before.generation {
+		if w.input(c); c.phase != p || c.since != before.since || c.generation != before.generation {
 			return
 		}
 	}
 	switch {
 	case p == inHead:
-		w.close(slot, headerTimeout)
+		w.close(c, headerTimeout)
 	case w.draining:
-		w.part(slot, drained, lingerMost)
+		w.part(c, drained, lingerMost)
 	default:
-		w.part(slot, idleTimeout, lingerMost)
+		w.part(c, idleTimeout, lingerMost)
 	}
 }

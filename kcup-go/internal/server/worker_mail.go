@@ -57,7 +57,7 @@ func (w *worker) readMail() {
 		w.evict(anybody)
 	}
 	// The limits may be others now.
-	w.shed(none)
+	w.shed(nil)
 	w.account.budget = w.budget.Load()
 	w.settle()
 }
@@ -65,8 +65,8 @@ func (w *worker) readMail() {
 // recall resets the connections that still read a version of the content (K-105).
 func (w *worker) recall(r *respond.Responses) {
 	for slot := range w.slots {
-		if out := w.slots[slot].out; out != nil && out.of == r {
-			w.close(int32(slot), replaced)
+		if c := &w.slots[slot]; c.out != nil && c.out.of == r {
+			w.close(c, replaced)
 		}
 	}
 }
@@ -77,37 +77,37 @@ func (w *worker) drain() {
 	w.draining, w.drainBegan = true, w.now
 	w.limits[idle] = ticks(grace)
 	for range w.queue[idle].count {
-		slot := w.queue[idle].first
-		if !w.slots[slot].spoken {
-			w.enter(slot, idle)
+		c := w.first(idle)
+		if !c.spoken {
+			w.enter(c, idle)
 		}
-		w.input(slot)
+		w.input(c)
 	}
 }
 
 func (w *worker) adopt(fd int32) {
-	slot := w.add(fd, w.now)
+	c := w.add(fd, w.now)
 	w.counters.Accepted++
-	event := unix.EpollEvent{Fd: slot, Pad: int32(w.slots[slot].generation)}
+	event := unix.EpollEvent{Fd: c.slot, Pad: int32(c.generation)} // together what the kernel gives back
 	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
 		if w.now >= w.silence {
 			w.silence = w.now + ticks(time.Second)
 			w.log.Warnf("cannot watch a connection: %v", err)
 		}
-		w.close(slot, shed)
-	} else if w.lines != nil && !w.meet(slot) {
-		w.close(slot, peerGone)
+		w.close(c, shed)
+	} else if w.lines != nil && !w.meet(c) {
+		w.close(c, peerGone)
 	} else if w.draining {
-		w.input(slot)
+		w.input(c)
 	}
 }
 
 // meet asks for the address of a new connection's peer, which is gone when nobody knows it any more.
-func (w *worker) meet(slot int32) (ok bool) {
-	for int(slot) >= len(w.peers) {
+func (w *worker) meet(c *connection) (ok bool) {
+	for int(c.slot) >= len(w.peers) {
 		w.peers = append(w.peers, netip.Addr{})
 	}
-	w.peers[slot], ok = peerOf(w.slots[slot].fd)
+	w.peers[c.slot], ok = peerOf(c.fd)
 	return ok
 }

@@ -12,52 +12,47 @@ func (w *worker) evict(anybody bool) {
 	w.evictions++
 	w.asked, w.closed = true, true // also where there was none to evict: the acceptor waits for us
 	for range w.queue[idle].count {
-		slot := w.queue[idle].first
-		c := &w.slots[slot]
+		c := w.first(idle)
 		if readable(c.fd) == 0 {
-			w.close(w.satisfied(slot), evicted)
+			w.close(w.satisfied(c), evicted)
 			return
 		}
-		if w.input(slot); c.phase == vacant {
+		if w.input(c); c.phase == vacant {
 			return // which made room as well
 		}
 	}
 	if !anybody {
 		return
 	}
-	for _, slot := range [...]int32{w.queue[inHead].first, w.slowest(), w.queue[lingering].first} {
-		if slot != none {
-			w.close(slot, evicted)
+	for _, c := range [...]*connection{w.first(inHead), w.slowest(), w.first(lingering)} {
+		if c != nil {
+			w.close(c, evicted)
 			return
 		}
 	}
 }
 
 // satisfied is a connection, silent as long as the first, whose peer has acknowledged all; without one the first.
-func (w *worker) satisfied(first int32) int32 {
-	slot := first
+func (w *worker) satisfied(first *connection) *connection {
+	c := first
 	for range evenly {
-		c := &w.slots[slot]
-		if c.since != w.slots[first].since {
+		if c == nil || c.since != first.since {
 			break
 		}
 		if w.owed(c) == 0 && readable(c.fd) == 0 {
-			return slot
+			return c
 		}
-		if slot = c.next; slot == none {
-			break
-		}
+		c = w.at(c.next)
 	}
 	return first
 }
 
 // slowest is the connection whose peer has accepted least of its response for the time that this has taken.
-func (w *worker) slowest() (found int32) {
-	found = none
+func (w *worker) slowest() (found *connection) {
 	least := uint32(nobody)
-	for slot := w.queue[writing].first; slot != none; slot = w.slots[slot].next {
-		if rate := w.slots[slot].out.rate(w.now); rate < least {
-			found, least = slot, rate
+	for c := w.first(writing); c != nil; c = w.at(c.next) {
+		if rate := c.out.rate(w.now); rate < least {
+			found, least = c, rate
 		}
 	}
 	return found
