@@ -7,15 +7,9 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
 
-// codec reads a head that the guard let through: what a request line and field lines are has been judged, and here they
-// are only cut. One codec serves a worker for good, and nothing in it is allocated twice.
-type codec struct {
-	request respond.Request
-}
-
-// read is the request of a head. It is good until the next call, and borrows head's bytes.
-func (c *codec) read(g *guard.Guard, head []byte) *respond.Request {
-	r := &c.request
+// readRequest cuts a head that the guard let through: what a request line and field lines are has been judged. The request
+// borrows head's bytes, and keeps what it has allocated for the next one.
+func readRequest(r *respond.Request, g *guard.Guard, head []byte) {
 	method, rest := cut(head[g.Skip:], ' ')
 	r.Method = respond.MethodOf(method)
 	r.Target, _ = cut(rest, ' ')
@@ -30,7 +24,6 @@ func (c *codec) read(g *guard.Guard, head []byte) *respond.Request {
 			r.Lines[field] = append(r.Lines[field], bytes.Trim(value, " \t\r"))
 		}
 	}
-	return r
 }
 
 // cut is what comes before and behind a byte that the guard has seen there.

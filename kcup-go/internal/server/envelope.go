@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"os"
 	"runtime/debug"
 
@@ -57,12 +58,16 @@ type surroundings struct {
 
 // readSurroundings needs no raising of the limit on descriptors: Go's start does that.
 func readSurroundings(m *memory, others uint64) surroundings {
+	memory, charged := m.least()
+	return surroundings{memory, charged, m.tcp, max(descriptorLimit(), others) - others}
+}
+
+func descriptorLimit() uint64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
-		limit.Cur = unix.RLIM_INFINITY
+		return math.MaxUint64
 	}
-	memory, charged := m.least()
-	return surroundings{memory, charged, m.tcp, max(limit.Cur, others) - others}
+	return limit.Cur
 }
 
 // newEnvelope is pure. contents is the size of all bytes and variants that are held, and of those to come.
@@ -87,7 +92,7 @@ func (e *envelope) limit(threads int, free int64, charged bool) {
 	if charged {
 		e.cost, e.sockets = connectionCost, free/8*7
 	}
-	least := min(int64(e.maxConnections), leastConnections)*connectionCost + int64(threads)*(2*guard.MaxHead+leastShare)
+	least := min(int64(e.maxConnections), leastConnections)*connectionCost + int64(threads)*leastOfWorker
 	affordable := int(max(free/4*3/connectionCost, 1))
 	e.limited, e.short, e.fits = true, affordable < e.maxConnections, free >= least
 	e.maxConnections = min(e.maxConnections, affordable)

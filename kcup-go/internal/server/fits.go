@@ -37,11 +37,10 @@ func MayHaveDescriptors(cfg *config.Config) error {
 	if cfg.Admin.IsValid() {
 		needed += AdminConnections
 	}
-	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur >= needed {
-		return nil
+	if limit := descriptorLimit(); limit < needed {
+		return fmt.Errorf("cannot start: %d descriptors are needed, and %d are allowed (raise the limit on open files)", needed, limit)
 	}
-	return fmt.Errorf("cannot start: %d descriptors are needed, and %d are allowed (raise the limit on open files)", needed, limit.Cur)
+	return nil
 }
 
 // has looks twice, since what is garbage counts as used.
@@ -74,11 +73,11 @@ const (
 
 // MayHaveThreads says what is wrong with the limits on threads, if anything is.
 func MayHaveThreads(cfg *config.Config) error {
-	needed, limit := int64(threadsOfRuntime+threadsOfWorker*threads(cfg)), threadLimit()
-	if limit >= needed {
-		return nil
+	needed := int64(threadsOfRuntime + threadsOfWorker*threads(cfg))
+	if limit := threadLimit(); limit < needed {
+		return fmt.Errorf("cannot start: %d threads are needed, and %d are allowed (raise the limit on processes, or lower --threads)", needed, limit)
 	}
-	return fmt.Errorf("cannot start: %d threads are needed, and %d are allowed (raise the limit on processes, or lower --threads)", needed, limit)
+	return nil
 }
 
 // threadLimit is the least that our cgroups allow, and, unless we may do anything, our user.

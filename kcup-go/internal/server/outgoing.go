@@ -78,8 +78,8 @@ func (w *worker) answer(c *connection, g *guard.Guard, head []byte, behind int) 
 		// that is the next one.
 		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(c.fd) > 0)
 	}
-	request := w.codec.read(g, head)
-	choice := respond.Choose(request, r, w.clock.Unix)
+	readRequest(&w.request, g, head)
+	choice := respond.Choose(&w.request, r, w.clock.Unix)
 	connection, end := respond.Silent, stays
 	switch {
 	case !persists:
@@ -89,10 +89,10 @@ func (w *worker) answer(c *connection, g *guard.Guard, head []byte, behind int) 
 	}
 	w.out = r.AppendHead(w.out[:0], choice, &w.clock, connection)
 	body := r.Body(choice)
-	if request.Method == respond.Head {
+	if w.request.Method == respond.Head {
 		body = nil
 	}
-	w.record(c, request.Method, head[g.Skip:g.FirstField-2], r.Status(choice), len(body))
+	w.record(c, w.request.Method, head[g.Skip:g.FirstField-2], r.Status(choice), len(body))
 	return w.send(c, r, body, end)
 }
 

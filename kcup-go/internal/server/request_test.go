@@ -23,7 +23,7 @@ import (
 
 // pipeline is the whole request path without its socket: guard, codec, choice, head.
 type pipeline struct {
-	codec     codec
+	request   respond.Request
 	clock     respond.Clock
 	responses *respond.Responses
 	out       []byte
@@ -43,8 +43,8 @@ func (p *pipeline) answer(t testing.TB, head []byte) respond.Choice {
 	if g.Scan(head) != guard.Complete {
 		t.Fatal("not complete")
 	}
-	request := p.codec.read(&g, head)
-	choice := respond.Choose(request, p.responses, p.clock.Unix)
+	readRequest(&p.request, &g, head)
+	choice := respond.Choose(&p.request, p.responses, p.clock.Unix)
 	p.out = p.responses.AppendHead(p.out[:0], choice, &p.clock, respond.Silent)
 	return choice
 }
@@ -131,10 +131,11 @@ func (p *pipeline) compare(t *testing.T, b []byte) {
 	if g.Scan(b) != guard.Complete {
 		return
 	}
-	ours, theirs := p.codec.read(&g, b[:g.Length]), library(t, &g, b[:g.Length])
+	readRequest(&p.request, &g, b[:g.Length])
+	ours, theirs := p.request, library(t, &g, b[:g.Length])
 	// Nothing read is no line, or an empty list of them.
-	if fmt.Sprintf("%q", *ours) != fmt.Sprintf("%q", theirs) {
-		t.Errorf("%q, and the library reads %q in %q", *ours, theirs, b[:g.Length])
+	if fmt.Sprintf("%q", ours) != fmt.Sprintf("%q", theirs) {
+		t.Errorf("%q, and the library reads %q in %q", ours, theirs, b[:g.Length])
 	}
 }
 

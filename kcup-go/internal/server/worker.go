@@ -43,7 +43,7 @@ type limits [phaseCount]uint32
 type worker struct {
 	*common
 	phases
-	codec      codec
+	request    respond.Request
 	clock      respond.Clock
 	spare      spare
 	limits     limits // those of all, until the drain
@@ -132,6 +132,35 @@ func (w *worker) run() error {
 	return nil
 }
 
+// adopt takes in a new connection.
+func (w *worker) adopt(fd int32) {
+	c := w.add(fd, w.now)
+	w.counters.Accepted++
+	event := unix.EpollEvent{Fd: c.slot, Pad: int32(c.generation)} // together what the kernel gives back
+	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
+	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
+		if w.now >= w.silence {
+			w.silence = w.now + ticks(time.Second)
+			w.log.Warnf("cannot watch a connection: %v", err)
+		}
+		w.close(c, shed)
+	} else if w.lines != nil && !w.meet(c) {
+		w.close(c, peerGone)
+	} else if w.draining {
+		w.input(c)
+	}
+}
+
+// meet asks for the address of a new connection's peer, which is gone when nobody knows it any more.
+func (w *worker) meet(c *connection) (ok bool) {
+	for int(c.slot) >= len(w.peers) {
+		w.peers = append(w.peers, netip.Addr{})
+	}
+	w.peers[c.slot], ok = peerOf(c.fd)
+	return ok
+}
+
+// handle goes on with a connection that the kernel has news of.
 func (w *worker) handle(c *connection, event *unix.EpollEvent) {
 	if c.generation != uint32(event.Pad) || c.phase == vacant {
 		return // for an earlier user of the slot
@@ -183,41 +212,3 @@ func (w *worker) renew() {
 }
 
 func (w *worker) enter(c *connection, to phase) { w.move(c, to, w.now) }
-
-func (w *worker) expire() {
-	for p := range phaseCount {
-		for {
-			c := w.expired(p, w.limits[p], w.now)
-			if c == nil {
-				break
-			}
-			switch p {
-			case writing:
-				w.glance(c)
-			case lingering:
-				w.lingered(c)
-			default:
-				w.runOut(c, p)
-			}
-		}
-	}
-}
-
-// runOut is the end of a silence or of the time for a head, unless there is news that was not read yet: all of us may
-// have been stopped for a while (K-89).
-func (w *worker) runOut(c *connection, p phase) {
-	if readable(c.fd) > 0 {
-		before := *c
-		if w.input(c); c.phase != p || c.since != before.since || c.generation != before.generation {
-			return
-		}
-	}
-	switch {
-	case p == inHead:
-		w.close(c, headerTimeout)
-	case w.draining:
-		w.part(c, drained, lingerMost)
-	default:
-		w.part(c, idleTimeout, lingerMost)
-	}
-}
