@@ -78,17 +78,17 @@ func (r *Reload) poll() time.Duration {
 	}
 	defer r.server.Abandon()
 	source, err := r.read()
-	verdict := r.settling.judge(sightOf(source.Digest(), err), r.loaded())
-	if verdict == settled {
+	step := r.settling.judge(sightOf(source.Digest(), err), r.loaded())
+	if step == settled {
 		r.load(source, err)
 	} else {
 		source.Release()
 	}
-	return r.pause(verdict)
+	return r.pause(step)
 }
 
-// pause is how long not to look after a verdict.
-func (r *Reload) pause(v verdict) time.Duration {
+// pause is how long not to look after a step.
+func (r *Reload) pause(v step) time.Duration {
 	switch v {
 	case unsettled:
 		return settlingTime
@@ -155,17 +155,17 @@ func sightOf(digest content.Digest, err error) sight {
 	return sight{digest: digest}
 }
 
-// verdict is what to do about a sight.
-type verdict uint8
+// step is what to do about a sight.
+type step uint8
 
 const (
-	unchanged verdict = iota // nothing
-	unsettled                // look again after settlingTime
-	settled                  // load it, or say what is wrong
+	unchanged step = iota // nothing
+	unsettled             // look again after settlingTime
+	settled               // load it, or say what is wrong
 )
 
 // judge compares with what is loaded, and with what was seen before.
-func (s *settling) judge(now, loaded sight) verdict {
+func (s *settling) judge(now, loaded sight) step {
 	switch before := s.seen; now {
 	case loaded:
 		s.seen = sight{}

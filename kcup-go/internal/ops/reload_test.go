@@ -12,7 +12,7 @@ func TestAPollBelievesWhatItSawTwice(t *testing.T) {
 	missing, empty := sightOf(content.Digest{}, errors.New("no such file")), sightOf(content.Digest{1}, errors.New("it is empty"))
 	type look struct {
 		saw  sight
-		want verdict
+		want step
 	}
 	for name, looks := range map[string][]look{
 		"nothing":                  {{loaded, unchanged}, {loaded, unchanged}},

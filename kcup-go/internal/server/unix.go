@@ -71,14 +71,14 @@ func unixSocket() (fd int, err error) {
 }
 
 // DialUnix connects to the socket at a path, and waits for so long. The error is then EAGAIN.
-func DialUnix(path string, patience time.Duration) (net.Conn, error) {
+func DialUnix(path string, most time.Duration) (net.Conn, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	file := os.NewFile(uintptr(fd), path)
 	defer file.Close()
-	timeout := unix.NsecToTimeval(patience.Nanoseconds())
+	timeout := unix.NsecToTimeval(most.Nanoseconds())
 	if err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &timeout); err != nil {
 		return nil, err
 	}
