@@ -1,4 +1,4 @@
-//! kcup puts one file on the web. This file is the order of things; SPEC.md is what they promise.
+//! kcup puts one file on the web. This file has the order of things; SPEC.md has the promises.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use kcup_rust::ops::{
 use kcup_rust::server::{self, Listener, Server};
 
 fn main() -> ExitCode {
-    // Of the stacks that std makes, of 2 MiB, the kernel may make a huge page each; of shorter ones it cannot.
+    // The kernel may make a huge page of each stack of 2 MiB, std's default, but not of shorter ones.
     // SAFETY: there is no other thread yet.
     unsafe { std::env::set_var("RUST_MIN_STACK", "1000000") };
     let nothing = |()| (String::new(), 0);
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: Options) -> Result<(), String> {
-    // First, while nothing is open that could be taken for it.
+    // First, while nothing is open that could be mistaken for it.
     let passed = Listener::passed()?;
     server::may_have_descriptors(&options)?;
     ops::log::init(options.log_level, options.log_format);
@@ -46,11 +46,11 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     let greeting = format!("kcup listening on {}\n", listener.name);
     let mut server = Server::new(listener, &options, content)?;
     let manager = Notifier::from_env();
-    sandbox::seal(&options)?;
+    sandbox::enter(&options)?;
     server.start()?;
     let reload = Reload::new(&options)?;
     admin.map_or(Ok(()), |admin| admin.start(server.view().clone(), reload.counts.clone()))?;
-    // A manager that does not read keeps nobody waiting who connects.
+    // A manager that does not read must not keep clients waiting.
     let beside = async {
         manager.ready().await;
         stream::offer(&std::io::stdout(), greeting.as_bytes());

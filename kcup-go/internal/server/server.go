@@ -29,7 +29,6 @@ type Server struct {
 	versions versions
 	config   *config.Config
 	reserved uint64 // descriptors that are no connections
-	access   *accesslog.Log
 }
 
 // New binds. It takes c over, which is complete; nothing has been accepted when it returns.

@@ -1,4 +1,4 @@
-//! One fault of a policy, where it is, and the two ways to print it (SPEC K-93).
+//! One fault of a policy, where it is, and the two ways to print it (K-93).
 
 use std::fmt::{self, Display, Formatter};
 
@@ -12,7 +12,7 @@ pub struct Finding {
     /// From 1, in bytes of the policy as it was read.
     pub column: usize,
     rule: Rule,
-    /// The known key that a near miss misses.
+    /// The known key that a near miss probably means.
     meant: Option<&'static str>,
 }
 
@@ -46,7 +46,7 @@ impl Finding {
             self.column,
             row.severity,
             row.slug,
-            // Nothing of the policy is in a message, so quotes are all there is to escape.
+            // A message contains nothing of the policy, so only quotes need to be escaped.
             self.message().replace('"', "\\\""),
             row.section,
             breaks.join(",")
@@ -66,21 +66,21 @@ impl Display for Finding {
     }
 }
 
-/// So many findings are told: of more, only how many they are.
+/// This many findings are listed. Of the others only the number is given.
 const MOST: usize = 100;
 
-/// What is wrong with a policy, in the order of lines, then of columns, then of rules.
+/// The faults of a policy, in the order of lines, then of columns, then of rules.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     pub first: Vec<Finding>,
-    /// How many there are besides.
+    /// The number of findings that are not listed.
     pub more: usize,
     /// Whether the policy must not be published.
     pub has_error: bool,
 }
 
 impl Findings {
-    /// In any order.
+    /// Adds a finding. Findings may come in any order.
     pub(super) fn add(&mut self, finding: Finding) {
         self.has_error |= finding.severity() == Severity::Error;
         let at = self.first.partition_point(|other| *other < finding);
@@ -91,7 +91,7 @@ impl Findings {
         }
     }
 
-    /// One for each that is told, and one for the others.
+    /// A line for each finding that is listed, and one for the others.
     pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
         let more = (self.more > 0).then(|| format!("and {} more", self.more));
         self.first.iter().map(Finding::to_string).chain(more)

@@ -1,11 +1,11 @@
-//! Names of hosts and domains: what may stand behind `mx` (RFC 8461 sections 3.2 and 4.1).
+//! Names of hosts and domains, and the values of `mx` (RFC 8461 sections 3.2 and 4.1).
 
 use super::rules::Rule;
 
 /// A name is at most 255 bytes on the wire, which is 253 in writing (RFC 1035 section 2.3.4).
 const MAX_NAME: usize = 253;
 
-/// What is wrong with the value of an `mx`, which is not empty.
+/// The rule that the value of an `mx`, which is not empty, breaks.
 pub(super) fn fault(host: &[u8]) -> Option<Rule> {
     let name = host.strip_prefix(b"*.").unwrap_or(host);
     let has = |wanted: &[u8]| host.iter().any(|byte| wanted.contains(byte));
@@ -30,7 +30,7 @@ pub(super) fn fault(host: &[u8]) -> Option<Rule> {
     }
 }
 
-/// What is wrong with a host for a new policy, in words that follow its value.
+/// Words for what is wrong with a host for a new policy; they follow its value.
 pub fn wrong_with(host: &str) -> Option<&'static str> {
     match fault(host.as_bytes()) {
         _ if host.is_empty() => Some("is empty"),
@@ -45,7 +45,7 @@ pub fn domain(text: &str) -> Option<&str> {
     (is_name(name.as_bytes()) && name.len() + "_mta-sts.".len() <= MAX_NAME).then_some(name)
 }
 
-/// Written without or with brackets, with a port or without.
+/// An address with or without brackets and port.
 fn is_address(host: &[u8]) -> bool {
     let digits_and_dots = host.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
     host.starts_with(b"[")

@@ -1,4 +1,4 @@
-//! How a policy is read: its lines, and what a line's key and value are (RFC 8461 section 3.2, SPEC K-94).
+//! Reading a policy: its lines, and their keys and values (RFC 8461 section 3.2, K-94).
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -9,13 +9,13 @@ pub const KEYS: [&str; 4] = ["version", "mode", "max_age", "mx"];
 pub struct Line<'a> {
     /// From 1.
     pub number: usize,
-    /// The column of the first byte, from 1: more than that where the byte-order mark was left out.
+    /// The column of the first byte, from 1: more than that if a byte-order mark was removed.
     pub start: usize,
     pub bytes: &'a [u8],
     ended: bool,
 }
 
-/// What a line says, with its places in the line, from 0.
+/// The key and value of a line, with their places, from 0.
 pub struct Pair<'a> {
     pub key: &'a [u8],
     pub colon: usize,
@@ -42,7 +42,7 @@ pub fn lines(policy: &[u8]) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// Where what is not in the policy would stand: line and column.
+/// The line and column after the end, where anything missing would be.
 pub fn end(policy: &[u8]) -> (usize, usize) {
     let ends = policy.iter().filter(|byte| **byte == b'\n').count();
     let last = policy.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -50,13 +50,13 @@ pub fn end(policy: &[u8]) -> (usize, usize) {
 }
 
 impl<'a> Line<'a> {
-    /// How many bytes are served of it: its end is CRLF then.
+    /// The number of bytes that are served of it, with CRLF at its end.
     pub fn served(&self) -> usize {
         self.start - 1 + self.bytes.len() + if self.ended { 2 } else { 0 }
     }
 
-    /// None in a comment, where there is a bare CR, and without a colon. Blanks around key and value are left out, also
-    /// where they must not be.
+    /// `None` for a comment, and for a line with a bare CR or without a colon. Blanks around key and value are removed, even
+    /// those that are not allowed.
     pub fn pair(&self) -> Option<Pair<'a>> {
         if comment(self.bytes).is_some() || self.bytes.contains(&b'\r') {
             return None;
@@ -68,7 +68,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Where a line that is a comment begins to be one, from 0.
+/// The place of the `#` in a comment, from 0.
 pub fn comment(line: &[u8]) -> Option<usize> {
     line.iter().position(|byte| !is_blank(*byte)).filter(|at| line[*at] == b'#')
 }
@@ -85,7 +85,7 @@ fn trim(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// The known key that `key` is, or nearly is: in other letters, with hyphens, or one edit away.
+/// The known key that `key` is or resembles: in another letter case, with hyphens, or one edit away.
 pub fn near(key: &[u8]) -> Option<&'static str> {
     // No known key is longer.
     if key.len() > 8 {

@@ -1,4 +1,4 @@
-//! What is wrong with a policy: the rules of SPEC section 9, line by line and then as a whole.
+//! The linter: the rules of SPEC section 9, applied line by line and then to the whole.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::line::{self, is_blank, Line, Pair};
 use super::policy::{Mode, MAX_MAX_AGE, MAX_SIZE};
 use super::rules::Rule;
 
-/// Behind this one receiver does.
+/// One sending mail server stops reading after this.
 const LARGE: usize = 10_240;
 const DAY: u32 = 86_400;
 const WEEK: u32 = 7 * DAY;
@@ -34,7 +34,7 @@ pub fn lint(policy: &[u8]) -> Findings {
     judge.findings
 }
 
-/// What is known of the lines read so far.
+/// The state after the lines read so far.
 #[derive(Default)]
 struct Judge<'a> {
     findings: Findings,
@@ -44,17 +44,17 @@ struct Judge<'a> {
     present: HashSet<&'static str>,
     /// Whether some line has a key other than `version`.
     other_key: bool,
-    /// Whether a line cannot be read, so that what seems missing may stand there.
+    /// Whether a line cannot be read, and so may hold a key that seems missing.
     unread: bool,
-    /// A value, and what the line's finding would be.
+    /// The value, and a finding in case a rule about it is broken.
     mode: Option<(Mode, Finding)>,
     max_age: Option<(u32, Finding)>,
 }
 
-/// Where a line breaks a rule, from 0.
+/// Finds the place where a line breaks a rule, from 0.
 type Place = fn(&[u8]) -> Option<usize>;
 
-/// What no line may be, in the order of precedence.
+/// The rules for the form of a line, in the order of precedence.
 const FORMS: [(Rule, Place); 9] = [
     (Rule::BareCr, |line| find(line, |byte| byte == b'\r')),
     (Rule::Control, |line| find(line, |byte| byte.is_ascii_control() && byte != b'\t')),
@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What no line alone can tell.
+    /// Applies the rules that need the whole policy.
     fn whole(&mut self, policy: &[u8], size: usize) {
         let mode = self.mode.as_ref().map(|(mode, _)| *mode);
         if let (Some(Mode::Enforce), Some((..WEEK, finding))) = (mode, self.max_age) {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// What is said of a rule, whatever the policy.
+/// The fixed part of a rule's findings.
 pub struct Row {
     /// The rule's name for programs.
     pub slug: &'static str,

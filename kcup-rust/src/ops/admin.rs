@@ -1,5 +1,5 @@
-//! The listener of `--admin` (SPEC K-115 to K-118): hyper on a thread and a runtime of its own, so that whoever asks much
-//! and often holds up nobody who wants to be accepted elsewhere. Sibling: kcup-go/ops/admin.go.
+//! The listener of `--admin` (K-115 to K-118): hyper on a thread and a runtime of its own, so that no
+//! load here delays connections of the public listener.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -32,24 +32,24 @@ use crate::server::envelope::ADMIN_CONNECTIONS;
 use crate::server::guard::MAX_HEAD;
 use crate::server::{Listener, View};
 
-/// How long a connection may stay at least before it makes room for another.
+/// The time that a connection has at least before it makes room for another.
 const GRACE: Duration = Duration::from_millis(50);
-/// How long a connection lasts.
+/// The longest time of a connection.
 const LIMIT: Duration = Duration::from_secs(10);
-/// How long accepting rests when the system is out of something.
+/// The pause in accepting when the system is out of a resource.
 const PAUSE: Duration = Duration::from_millis(100);
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A listener, and the files that it will tell of.
+/// A listener, and the files that its metrics are read from.
 pub struct Admin {
     runtime: Runtime,
     listener: Listener,
     process: Process,
 }
 
-/// Where responses come from.
+/// The sources of responses.
 struct Sources {
     process: Process,
     view: View,
@@ -57,7 +57,7 @@ struct Sources {
 }
 
 impl Admin {
-    /// Opens all that is needed, and accepts nothing yet. The error is SPEC K-16's line.
+    /// Opens everything, and accepts nothing yet. The error is the line of K-16.
     pub fn open(address: SocketAddr) -> Result<Admin, String> {
         let listener = Listener::bind(&Host::Ip(address.ip()), address.port())?;
         let runtime = Builder::new_current_thread().enable_io().enable_time().build();
@@ -65,7 +65,7 @@ impl Admin {
         Ok(Admin { runtime, listener, process: Process::open() })
     }
 
-    /// Answers from now on, until the process ends.
+    /// Serves from now on, until the process ends.
     pub fn start(self, view: View, reloads: Arc<Reloads>) -> Result<(), String> {
         let Admin { runtime, listener: Listener { socket, name, .. }, process } = self;
         let listener = {
@@ -95,13 +95,12 @@ async fn accept(listener: TcpListener, sources: Arc<Sources>) {
             continue;
         };
         make_room(&mut open).await;
-        let task = tokio::spawn(converse(socket, sources.clone()));
+        let task = tokio::spawn(serve(socket, sources.clone()));
         open.push_back(Open { since: Instant::now(), task });
     }
 }
 
-/// Ends the oldest connection where as many are open as may be. It has had the time to ask: what it has sent until then is
-/// read, and answered.
+/// Ends the oldest connection if as many are open as allowed. It has had time for its request, which is served if it has come.
 async fn make_room(open: &mut VecDeque<Open>) {
     let is_open = |connection: &Open| !connection.task.is_finished();
     open.retain(is_open);
@@ -109,7 +108,7 @@ async fn make_room(open: &mut VecDeque<Open>) {
         return;
     }
     sleep_until(open[0].since + GRACE).await;
-    // So that whoever has asked by now is answered first.
+    // Requests that have come by now are served first.
     yield_now().await;
     open.retain(is_open);
     if open.len() == ADMIN_CONNECTIONS {
@@ -117,14 +116,14 @@ async fn make_room(open: &mut VecDeque<Open>) {
     }
 }
 
-/// Answers one request.
-async fn converse(socket: TcpStream, sources: Arc<Sources>) {
+/// Serves one request.
+async fn serve(socket: TcpStream, sources: Arc<Sources>) {
     let answer = service_fn(|request| ready(Ok::<_, Infallible>(sources.answer(&request))));
     let connection = http1::Builder::new()
         .keep_alive(false)
         .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(socket), answer);
-    // A peer that is gone or too slow is not worth a word.
+    // A client that is gone or too slow is not worth a log line.
     let _ = timeout(LIMIT, connection).await;
 }
 

@@ -1,4 +1,4 @@
-//! `kcup healthcheck` (K-110), by hyper's client, which has no clock of its own. Sibling: kcup-go/ops/health.go.
+//! `kcup healthcheck` (K-110), with hyper's client.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
@@ -19,20 +19,20 @@ use tokio::time::{sleep, timeout};
 use crate::config::{Host, Options};
 use crate::content::{cannot, reason};
 
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How long until a unix socket with a full backlog is tried again.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The pause before a unix socket with a full backlog is tried again.
 const PAUSE: Duration = Duration::from_millis(20);
-/// `--header` can make a head long and its fields many, but the kernel bounds what a command line holds.
+/// `--header` can make a response head long, but the kernel limits the length of a command line.
 const LONGEST_HEAD: usize = 4 << 20;
 const MOST_FIELDS: usize = 1 << 16;
 
-/// Asks the server that `options` would make. An error says why it is not healthy.
+/// Sends a request to the server that `options` would start. An error says why it is not healthy.
 pub fn check(options: &Options) -> Result<(), String> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build();
     let asked = runtime.map_err(cannot("ask")).and_then(|runtime| {
         runtime.block_on(async {
-            let late = |_| Err(format!("no answer within {} seconds", PATIENCE.as_secs()));
-            timeout(PATIENCE, ask(options)).await.unwrap_or_else(late)
+            let late = |_| Err(format!("no answer within {} seconds", TIMEOUT.as_secs()));
+            timeout(TIMEOUT, ask(options)).await.unwrap_or_else(late)
         })
     });
     asked.map_err(|why| format!("unhealthy: {why}"))
@@ -53,7 +53,7 @@ async fn ask(options: &Options) -> Result<(), String> {
     }
 }
 
-/// Asks what has been connected to, which is called `name`.
+/// Checks the server that was connected to; errors call it `name`.
 async fn healthy<S>(name: impl Display, connected: io::Result<S>, options: &Options) -> Result<(), String>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -75,12 +75,12 @@ where
     let (mut sender, connection) = client.handshake(TokioIo::new(socket)).await?;
     tokio::spawn(connection);
     let request = Request::get(path).header(HOST, "localhost").header(CONNECTION, "close");
-    // hyper asks for no path with `<`, `>` or a backtick in it, to which kcup's own response is known (SPEC K-61).
+    // hyper sends no path with `<`, `>` or a backtick in it. The response to one is known (K-61).
     let Ok(request) = request.body(Empty::<Bytes>::new()) else { return Ok(StatusCode::BAD_REQUEST) };
     sender.send_request(request).await.map(|response| response.status())
 }
 
-/// Where a server is that listens on `ip`: "any" is this host too.
+/// The address of a server that listens on `ip`: "any" includes the loopback address.
 fn reachable(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-//! What the service manager is told, as `sd_notify(3)` has it (K-142). Sibling: kcup-go/ops/notify.go.
+//! Notifications to the service manager: `sd_notify(3)` (K-142).
 
 use std::env;
 use std::ffi::OsStr;
@@ -12,10 +12,10 @@ use rustix::time::{clock_gettime, ClockId};
 use tokio::net::UnixDatagram;
 use tokio::time::timeout;
 
-/// How long a manager is given to take what it is told.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The time that a manager has to take a notification.
+const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Without a manager it tells nobody.
+/// Notifies the service manager, if there is one.
 pub struct Notifier(Option<UnixDatagram>);
 
 impl Notifier {
@@ -25,27 +25,27 @@ impl Notifier {
         Notifier(manager.and_then(|manager| connect(&manager).ok()))
     }
 
-    /// kcup listens, or a reload is over.
+    /// Says that kcup listens, or that a reload is over.
     pub async fn ready(&self) {
-        self.tell("READY=1").await;
+        self.notify("READY=1").await;
     }
 
-    /// A reload begins.
+    /// Says that a reload begins.
     pub async fn reloading(&self) {
         let now = clock_gettime(ClockId::Monotonic);
         let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
-        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={microseconds}")).await;
+        self.notify(&format!("RELOADING=1\nMONOTONIC_USEC={microseconds}")).await;
     }
 
-    /// The drain begins.
+    /// Says that the drain begins.
     pub async fn stopping(&self) {
-        self.tell("STOPPING=1").await;
+        self.notify("STOPPING=1").await;
     }
 
-    async fn tell(&self, message: &str) {
+    async fn notify(&self, message: &str) {
         if let Some(socket) = &self.0 {
-            // A failure to tell is nothing.
-            let _ = timeout(PATIENCE, socket.send(message.as_bytes())).await;
+            // Failures are ignored.
+            let _ = timeout(TIMEOUT, socket.send(message.as_bytes())).await;
         }
     }
 }
@@ -57,7 +57,7 @@ fn connect(manager: &SocketAddr) -> io::Result<UnixDatagram> {
     UnixDatagram::from_std(socket)
 }
 
-/// A path, or behind an `@` an abstract name.
+/// The address of a path, or of an abstract name after an `@`.
 fn address(name: &OsStr) -> Option<SocketAddr> {
     match name.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name).ok(),

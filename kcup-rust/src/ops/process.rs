@@ -1,4 +1,4 @@
-//! What the kernel says of this process, for the metrics `process_*`. Sibling: kcup-go/ops/process.go.
+//! The kernel's numbers on this process, for the metrics `process_*`.
 
 use std::fs::File;
 use std::io;
@@ -11,11 +11,11 @@ use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{getrlimit, Resource};
 use rustix::time::{clock_gettime, ClockId};
 
-/// How old a number may be (SPEC K-119).
+/// The greatest age of a number (K-119).
 const AGE: Duration = Duration::from_secs(1);
 /// More than `/proc/self/stat` is long: 52 numbers and a name.
 const STAT_BYTES: usize = 2048;
-/// Behind `FDSize` of `/proc/self/status`, which is its ninth line or so.
+/// More than `/proc/self/status` has up to `FDSize`, which is about its ninth line.
 const STATUS_BYTES: usize = 1024;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +32,7 @@ pub struct Numbers {
     pub start_time: u64,
 }
 
-/// The files of `/proc` that tell, open for good: the sandbox lets none be opened later. What cannot be had is told as 0.
+/// Files of `/proc`, which stay open: the sandbox lets none be opened later. A number that cannot be read is 0.
 #[derive(Debug)]
 pub struct Process {
     stat: Option<File>,
@@ -76,12 +76,12 @@ impl Process {
     }
 }
 
-/// The directory that has an entry for each descriptor, and the file that tells how many slots there are for them.
+/// The directory with an entry for each descriptor, and the file with the number of their slots.
 #[derive(Debug)]
 struct Descriptors {
     directory: File,
     status: File,
-    /// When they were last counted one by one, and how many there were.
+    /// The time at which they were last counted one by one, and their number.
     counted: Option<(Instant, u64)>,
 }
 
@@ -91,9 +91,9 @@ impl Descriptors {
         Ok(Descriptors { directory, status, counted: None })
     }
 
-    /// Since 6.2 Linux tells as the directory's size how many there are. Before it tells 0, and each slot is looked at, which
-    /// takes too long to do it each time somebody asks. The directory is never listed: that would leave 900 bytes in the
-    /// kernel for each descriptor, charged to our control group.
+    /// Since Linux 6.2 the directory's size is the number of descriptors. Before it is 0, and each slot has to be looked at,
+    /// which takes too long for each request. The directory is never listed: that would leave 900 bytes in the kernel for each
+    /// descriptor, charged to our cgroup.
     fn count(&mut self) -> Option<u64> {
         let told = fstat(&self.directory).ok()?.st_size as u64;
         match self.counted {

@@ -1,4 +1,4 @@
-//! The sandbox (SPEC section 12, docs/adr/0009). Sibling: kcup-go/ops/sandbox.go.
+//! The sandbox (SPEC section 12, docs/adr/0009).
 
 mod filter;
 
@@ -16,9 +16,9 @@ use rustix::time::{clock_gettime, ClockId};
 
 use crate::config::{Options, Sandbox};
 
-/// Gives up what serving does not need (K-130), for good, in this thread and in those that it starts from now on: there must
-/// be no others yet, and what is needed later must be open.
-pub fn seal(options: &Options) -> Result<(), String> {
+/// Restricts the process to what serving needs (K-130), for good: this thread, and those that it starts from now on. There
+/// must be no others yet, and files that are needed later must be open.
+pub fn enter(options: &Options) -> Result<(), String> {
     if options.sandbox == Sandbox::Off {
         return Ok(());
     }
@@ -33,23 +33,22 @@ pub fn seal(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Goes as far as the kernel does, and says what is missing (K-131). The filter is last, since it takes the calls away that
-/// the others need.
+/// Applies the parts that the kernel offers, and returns the others (K-131). The filter is last, since it forbids calls that
+/// the other parts need.
 fn restrict(file: Option<&Path>) -> Vec<&'static str> {
     // rustix looks for the vDSO at its first call; before Linux 6.4 that takes a file.
     let _ = clock_gettime(ClockId::Monotonic);
     let no_core = Rlimit { current: Some(0), maximum: Some(0) };
     let parts = [
         ("RLIMIT_CORE", setrlimit(Resource::Core, no_core).is_ok()),
-        ("Landlock", is_landlocked(&file.map_or(Vec::new(), needed)).unwrap_or(false)),
+        ("Landlock", is_landlocked(&file.map_or(Vec::new(), readable)).unwrap_or(false)),
         ("capset", drop_capabilities().is_ok()),
         ("seccomp", filter::enter().is_ok()),
     ];
     parts.into_iter().filter(|(_, done)| !done).map(|(name, _)| name).collect()
 }
 
-/// Files only: the filter knows all of sockets, which Landlock does not. Any version will do, since what the first lacks, it
-/// has too.
+/// Restricts files only: the filter restricts sockets, and everything that the first versions of Landlock do not.
 fn is_landlocked(readable: &[PathBuf]) -> Result<bool, RulesetError> {
     let status = Ruleset::default()
         .handle_access(AccessFs::from_all(ABI::V5))?
@@ -59,20 +58,21 @@ fn is_landlocked(readable: &[PathBuf]) -> Result<bool, RulesetError> {
     Ok(matches!(status.landlock, LandlockStatus::Available { .. }))
 }
 
-/// Ambient ones go with these. With none left, and `no_new_privs`, execve(2) brings none back: the bounding set may stay.
+/// Ambient capabilities are dropped with these. Without any, and with `no_new_privs`, execve(2) restores none, so the bounding
+/// set may stay.
 fn drop_capabilities() -> io::Result<()> {
     let empty = CapabilitySet::empty();
     let none = CapabilitySets { effective: empty, permitted: empty, inheritable: empty };
-    // Where there are none to drop, a filter from outside may forbid it.
+    // If there are none to drop, a filter from outside may forbid the call.
     match capabilities(None)? == none {
         true => Ok(()),
         false => set_capabilities(None, none),
     }
 }
 
-/// The paths beneath which a reload reads: the directory that the name stands in, and that of the file it led to. Of the
-/// root only the file itself.
-fn needed(file: &Path) -> Vec<PathBuf> {
+/// The paths beneath which a reload reads: the directory of the name, and that of the file it leads to. If that is the root
+/// directory, only the file itself.
+fn readable(file: &Path) -> Vec<PathBuf> {
     if !file.is_file() {
         return Vec::new();
     }
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn of_the_root_only_the_file_and_of_what_is_no_regular_file_nothing_is_needed() {
-        assert_eq!(needed(Path::new("/dev/null")), Vec::<PathBuf>::new());
-        assert_eq!(needed(Path::new("/not/there")), Vec::<PathBuf>::new());
+    fn of_the_root_only_the_file_and_of_what_is_no_regular_file_nothing_is_readable() {
+        assert_eq!(readable(Path::new("/dev/null")), Vec::<PathBuf>::new());
+        assert_eq!(readable(Path::new("/not/there")), Vec::<PathBuf>::new());
         let here = canonicalize(".").unwrap();
-        assert_eq!(needed(Path::new("Cargo.toml")), [here.clone(), here]);
+        assert_eq!(readable(Path::new("Cargo.toml")), [here.clone(), here]);
         let root = fs::read_dir("/").unwrap().flatten().map(|entry| entry.path());
         for file in root.filter(|path| path.is_file() && !path.is_symlink()) {
-            assert_eq!(needed(&file), [file.clone(), file]);
+            assert_eq!(readable(&file), [file.clone(), file]);
         }
     }
 }

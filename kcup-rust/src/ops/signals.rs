@@ -1,10 +1,10 @@
-//! The signals that mean something, and those that must not end us. Sibling: kcup-go/ops/signals.go.
+//! The signals that have a meaning, and those that must not end the process.
 
 use std::io;
 
 use tokio::signal::unix::{signal, Signal, SignalKind};
 
-/// The signals that ask kcup to end. Taken early: without a handler, process 1 of a container ignores them.
+/// The signals that end kcup. They are handled from early on: without a handler, process 1 of a container ignores them.
 pub struct Stop {
     terminate: Signal,
     interrupt: Signal,
@@ -12,7 +12,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Call it inside a tokio runtime. From now on SIGHUP does not end the process either, nor do those that mean nothing.
+    /// Call it inside a tokio runtime. From now on SIGHUP, and the signals without a meaning, do not end the process either.
     pub fn new() -> io::Result<Stop> {
         let _ = hangups()?;
         for nothing in [SignalKind::user_defined1(), SignalKind::user_defined2(), SignalKind::alarm()] {
@@ -35,7 +35,7 @@ impl Stop {
     }
 }
 
-/// The SIGHUPs that come from now on; several that nobody has waited for are one.
+/// Receives SIGHUP from now on. Several at once count as one.
 pub fn hangups() -> io::Result<Signal> {
     signal(SignalKind::hangup())
 }

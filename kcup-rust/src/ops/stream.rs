@@ -7,18 +7,18 @@ use std::process::ExitCode;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
 /// How long a reader of standard error may pause before the rest of an error is dropped.
-const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+const TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// Writes a line if that is possible at once. If the stream is full or closed, the line is lost.
 pub fn offer(stream: &impl AsFd, line: &[u8]) {
     write_within(stream, line, Timespec::default());
 }
 
-fn write_within(stream: &impl AsFd, text: &[u8], patience: Timespec) {
+fn write_within(stream: &impl AsFd, text: &[u8], timeout: Timespec) {
     for piece in text.chunks(libc::PIPE_BUF) {
         // A pipe that is ready takes this much without blocking.
         let mut ready = [PollFd::new(stream, PollFlags::OUT)];
-        if poll(&mut ready, Some(&patience)) != Ok(1) || rustix::io::write(stream, piece) != Ok(piece.len()) {
+        if poll(&mut ready, Some(&timeout)) != Ok(1) || rustix::io::write(stream, piece) != Ok(piece.len()) {
             return;
         }
     }
@@ -34,7 +34,7 @@ pub fn report(done: Result<(String, u8), (String, u8)>) -> ExitCode {
         }
         Err((why, status)) => {
             let said: String = why.lines().map(|line| format!("kcup: {line}\n")).collect();
-            write_within(&stderr(), said.as_bytes(), PATIENCE);
+            write_within(&stderr(), said.as_bytes(), TIMEOUT);
             status
         }
     };

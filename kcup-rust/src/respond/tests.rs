@@ -44,7 +44,7 @@ struct Answer {
     status: u16,
     fields: Vec<(String, String)>,
     body: Bytes,
-    /// Where the body lies.
+    /// The address of the body.
     at: *const u8,
 }
 

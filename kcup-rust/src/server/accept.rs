@@ -1,4 +1,4 @@
-//! Takes connections in and hands each to the worker that has the fewest. Sibling: kcup-go/server/accept.go.
+//! Takes connections in and hands each to the worker that has the fewest.
 
 mod room;
 
@@ -21,11 +21,11 @@ use super::worker::{Arrival, Handle, Mail};
 use crate::access_log::Peer;
 use crate::content::reason;
 
-/// How long accepting rests when the system is out of something (SPEC K-85).
+/// The pause in accepting when the system is out of a resource (K-85).
 const PAUSE: Duration = Duration::from_millis(100);
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What accept(2) tells to go on after: nothing is short (K-85a).
+/// Errors of accept(2) that concern one connection, and no resource (K-85a).
 const OF_ONE_CONNECTION: [Errno; 11] = [
     Errno::CONNABORTED,
     Errno::INTR,
@@ -45,14 +45,14 @@ pub struct Acceptor {
     unix: bool,
     workers: Vec<Handle>,
     room: Arc<Room>,
-    /// So many may be open.
+    /// The limit on open connections.
     pub max_connections: Cell<usize>,
-    /// Whether workers are told who is behind a connection.
+    /// Whether workers need to know the client of a connection.
     named: bool,
     complained: Cell<Option<Instant>>,
-    /// Since when somebody waits and nobody silent has made room.
+    /// The time since which a client waits and no silent connection has made room.
     crowded: Cell<Option<Instant>>,
-    /// The worker that was last asked to make room, and how often it had tried before.
+    /// The worker that was last asked to make room, and the number of its tries before that.
     asked: Cell<Option<(usize, usize)>>,
 }
 
@@ -84,7 +84,7 @@ impl Acceptor {
     pub async fn run(&self) {
         while let Ok(mut ready) = self.listener.readable().await {
             if self.is_full() {
-                // Room is made for a peer that is there; tokio only knows that one was.
+                // Room is made only for a client that is still there; tokio only knows that there was one.
                 if !is_waiting(self.listener.get_ref()) {
                     self.crowded.set(None);
                     ready.clear_ready();
@@ -101,7 +101,7 @@ impl Acceptor {
         }
     }
 
-    /// Tells the workers to drain, and takes in what waits in the backlog.
+    /// Tells the workers to drain, and accepts the connections that wait in the backlog.
     pub async fn drain(&self) {
         self.tell_all(|| Mail::Drain);
         loop {
@@ -110,12 +110,12 @@ impl Acceptor {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => self.rest(&error).await,
             }
-            // Peers that come again and again must not stop the clock of the drain.
+            // Clients that connect again and again must not stop the clock of the drain.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Closes the listener, and lets the workers end when their connections have. Counts those that are left.
+    /// Closes the listener, and lets the workers end with their last connections. The function returned counts those.
     pub fn close(self) -> impl Fn() -> usize {
         let Acceptor { listener, workers, .. } = self;
         drop(listener);
@@ -123,12 +123,12 @@ impl Acceptor {
         move || open(&workers)
     }
 
-    /// Has every worker look at what has changed.
+    /// Wakes every worker, to let go of old content.
     pub fn wake_all(&self) {
         self.workers.iter().for_each(Handle::wake);
     }
 
-    /// Whether a peer waits for want of a descriptor, which some connection has.
+    /// Whether a client waits for a descriptor, and closing a connection would free one.
     fn is_short(&self, error: &io::Error) -> bool {
         let short = matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE));
         short && open(&self.workers) > 0 && is_waiting(self.listener.get_ref())
@@ -148,7 +148,7 @@ impl Acceptor {
         if !self.named {
             return Ok(Arrival { socket: accept_with(listener, FLAGS)?, peer: None });
         }
-        // A peer that is gone by now has a name here, and nowhere else.
+        // Only here is the name of a client that has already gone known.
         let (socket, address) = acceptfrom_with(listener, FLAGS)?;
         let address = address.and_then(|address| SocketAddr::try_from(address).ok());
         let peer = address.map_or(Peer::Unix, |address| Peer::Address(address.ip()));

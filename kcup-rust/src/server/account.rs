@@ -1,6 +1,5 @@
-//! What the kernel may hold for a worker's connections (SPEC K-87): an upper bound, kept by arithmetic alone, so that a
+//! What the kernel may hold for a worker's connections (K-87): an upper bound, kept by arithmetic alone, so that a
 //! response costs no system call. What is true is asked only when the bound says that the share is used up. Pure.
-//! Sibling: kcup-go/server/account.go.
 
 /// Send buffers as the kernel counts them: twice what setsockopt(2) is given. Each connection begins with the least, and
 /// the most is that of docs/adr/0004.

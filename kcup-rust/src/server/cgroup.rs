@@ -1,4 +1,4 @@
-//! What the cgroups of this process, of version 1 or 2, allow it. Sibling: kcup-go/server/cgroup.go.
+//! The memory limits of this process's cgroups, of version 1 or 2.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,16 +11,16 @@ const LONGEST_FILE: usize = 16384;
 /// Version 1 writes "no limit" as a number near the largest, version 2 as a word.
 const UNLIMITED: u64 = 1 << 60;
 
-/// The names of a cgroup's files, and of what of its usage the kernel takes back when memory is short.
+/// The names of a cgroup's files, and of the parts of its usage that the kernel reclaims when memory is short.
 struct Version {
     limit: &'static str,
     usage: &'static str,
     reclaimable: [&'static str; 2],
-    /// Of socket buffers, where those are counted apart.
+    /// The limit on socket buffers, if they are counted separately.
     sockets: Option<&'static str>,
 }
 
-// Without "total_" these would be of this cgroup alone, and the usage is that of those below it too.
+// Without "total_" these would be of this cgroup alone, but its usage includes those below it.
 const V1: Version = Version {
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
@@ -42,7 +42,7 @@ pub struct Memory {
     pub sockets: Option<u64>,
 }
 
-/// A cgroup with a limit. Its files are held open, since the sandbox lets nothing be opened later.
+/// A cgroup with a limit. Its files are held open, since the sandbox lets none be opened later.
 #[derive(Debug)]
 struct Group {
     limit: File,
@@ -54,7 +54,7 @@ struct Group {
 }
 
 impl Memory {
-    /// Finds them. What cannot be read limits nothing.
+    /// Finds them. A cgroup that cannot be read sets no limit.
     pub fn open() -> Memory {
         Memory::find(Path::new("/sys/fs/cgroup"), Path::new("/proc/self/cgroup")).unwrap_or_default()
     }
@@ -94,12 +94,12 @@ impl Memory {
         self.groups.iter().filter_map(|group| number(&group.limit)).min()
     }
 
-    /// How many bytes more may be used, as far as is known.
+    /// The number of bytes that may still be used, as far as is known.
     pub fn room(&self) -> u64 {
         self.groups.iter().filter_map(Group::room).min().unwrap_or(u64::MAX)
     }
 
-    /// How many of them may be taken for speed alone.
+    /// The number of bytes that may be used for speed alone.
     pub fn spare(&self) -> u64 {
         self.room() / 8
     }
@@ -136,7 +136,7 @@ fn number(file: &File) -> Option<u64> {
     read(file)?.trim().parse().ok()
 }
 
-/// From its beginning: such a file is written anew each time.
+/// Reads from the beginning, since the kernel writes such a file again each time.
 fn read(file: &File) -> Option<String> {
     let mut bytes = vec![0; LONGEST_FILE];
     let length = file.read_at(&mut bytes, 0).ok()?;

@@ -1,4 +1,4 @@
-//! One peer: what is kept of it between events, and what an event makes of it. Sibling: kcup-go/server/connection.go.
+//! A connection: its state between events, and the handling of an event.
 
 mod account;
 mod linger;
@@ -18,24 +18,24 @@ use crate::access_log::Lines;
 use crate::respond::Responses;
 use linger::Linger;
 
-/// So many responses a connection has in a turn (SPEC K-88).
+/// The most responses to a connection in one turn (K-88).
 pub const TURN: usize = 16;
-/// How many bytes are read at once.
+/// The number of bytes read at once.
 pub const READ_BYTES: usize = 16384;
 
 pub struct Connection {
     pub socket: TcpStream,
-    /// Bytes that are not a whole head yet, or that wait behind an answer the socket has not taken.
+    /// Bytes that were read and not used.
     kept: Option<Box<Kept>>,
     outgoing: Option<Box<Outgoing>>,
     pub claim: Claim,
-    /// When less was last seen to be held than was claimed.
+    /// The last time that the kernel held less than was claimed.
     moved: Tick,
-    /// Why the connection ends with the answer on its way, or lingers; nothing if it does not.
+    /// Why the connection ends after the current response, or lingers; `None` if it does not.
     closing: Option<Reason>,
-    /// Whether the peer has ended its side: what was sent before is read to its end, which no event will announce again.
+    /// Whether the peer has ended its side. No further event announces the bytes that it sent before.
     pub ended: bool,
-    /// Whether there may be more to do, and no event will say so.
+    /// Whether there may be more to do without another event.
     pub again: bool,
     linger: Option<Linger>,
     /// Whether the peer has ever sent anything.
@@ -48,7 +48,7 @@ struct Kept {
     guard: Guard,
 }
 
-/// What a worker lends to a connection while it handles an event.
+/// The parts of a worker that a connection uses while it handles an event.
 pub struct Tools<'a> {
     pub responses: &'a Arc<Responses>,
     pub clock: &'a Clock,
@@ -58,21 +58,21 @@ pub struct Tools<'a> {
     pub account: &'a mut Account,
     pub counters: &'a Counts<Counter>,
     pub lines: Option<&'a mut Lines>,
-    /// What the worker calls the connection.
+    /// The worker's key of the connection.
     pub key: usize,
     pub draining: bool,
     /// Whether each response is the last.
     pub last: bool,
-    /// Responses that the connection may have yet in this turn.
+    /// The number of responses left in this turn.
     pub turn: usize,
 }
 
-/// What becomes of a connection after an event.
+/// The result of an event for the connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It begins this phase now.
+    /// It enters this phase now.
     Enter(Phase),
-    /// Nothing happened that its clock should know.
+    /// It stays in its phase, whose clock goes on.
     Stay,
     Close(Reason),
 }
@@ -93,12 +93,12 @@ impl Connection {
         }
     }
 
-    /// Bytes of memory that are kept because a head is not whole.
+    /// The memory, in bytes, of the bytes that are kept.
     pub fn kept_bytes(&self) -> usize {
         self.kept.as_ref().map_or(0, |kept| kept.bytes.capacity())
     }
 
-    /// Does what the socket allows. `ended` says that the peer has ended its side.
+    /// Reads and writes as far as the socket allows. `ended` says that the peer has ended its side.
     pub fn ready(&mut self, phase: Phase, ended: bool, tools: &mut Tools) -> Next {
         self.ended |= ended;
         let again = std::mem::take(&mut self.again);
@@ -118,20 +118,20 @@ impl Connection {
         }
     }
 
-    /// Whether the peer has taken enough of the response within the last `patience`; looks at the socket.
-    pub fn is_moving(&mut self, now: Tick, patience: Tick) -> bool {
+    /// Whether the peer has taken enough of the response within the last `timeout`. Asks the kernel.
+    pub fn is_moving(&mut self, now: Tick, timeout: Tick) -> bool {
         let Some(outgoing) = &mut self.outgoing else {
             return false;
         };
-        outgoing.look(&self.socket, now).is_enough(now, patience)
+        outgoing.look(&self.socket, now).is_enough(now, timeout)
     }
 
-    /// Whether a response waits that is of this content.
+    /// Whether a response that waits is of this content.
     pub fn reads(&self, old: &Weak<Responses>) -> bool {
         self.outgoing.as_ref().is_some_and(|outgoing| Arc::as_ptr(&outgoing.responses) == old.as_ptr())
     }
 
-    /// How fast the peer takes a response that waits for it, in bytes a second.
+    /// The rate at which the peer takes a response that waits for it, in bytes a second.
     pub fn rate(&self, now: Tick) -> Option<u64> {
         self.outgoing.as_ref().map(|outgoing| outgoing.progress().rate(now))
     }

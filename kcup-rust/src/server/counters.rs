@@ -1,8 +1,8 @@
-//! What the workers count (SPEC K-119). Sibling: kcup-go/server/counters.go.
+//! The workers' counters (K-119).
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The values of the label `method`, and those of `code` that kcup answers with.
+/// The values of the label `method`, and those of `code` that kcup sends.
 pub const METHODS: [&str; 3] = ["GET", "HEAD", "other"];
 pub const CODES: [u16; 21] =
     [200, 206, 304, 400, 401, 403, 404, 410, 412, 414, 416, 421, 429, 431, 451, 500, 501, 502, 503, 504, 505];
@@ -36,7 +36,7 @@ pub struct Counter(AtomicU64);
 
 impl Counter {
     pub fn add(&self, more: u64) {
-        // There is no other writer, so this need not be the one atomic step that would cost every request more.
+        // There is no other writer, so this need not be one atomic step, which would cost more.
         self.set(self.get() + more);
     }
 
@@ -52,9 +52,9 @@ impl Counter {
 /// The counts of a worker, or the sum of all.
 #[derive(Debug, Default)]
 pub struct Counts<N> {
-    /// Answers begun, by [`METHODS`] and [`CODES`].
+    /// Responses begun, by [`METHODS`] and [`CODES`].
     pub answers: [[N; CODES.len()]; METHODS.len()],
-    /// Bytes of answers that the kernel took.
+    /// Bytes of responses that the kernel took.
     pub bytes: N,
     pub accepted: N,
     /// By [`REASONS`].
@@ -63,13 +63,13 @@ pub struct Counts<N> {
     pub parked: N,
 }
 
-/// What one worker counts, on cache lines of its own.
+/// The counters of one worker, on cache lines of their own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Counters(pub Counts<Counter>);
 
 impl Counts<Counter> {
-    /// An answer begins. `head` is the request's; nothing when it was refused.
+    /// Counts a response. `head` is the request's; `None` if it was refused.
     pub fn answer(&self, head: Option<&[u8]>, code: u16) {
         let method = match head {
             Some([b'G', b'E', b'T', b' ', ..]) => 0,
@@ -87,7 +87,7 @@ impl Counts<Counter> {
 }
 
 impl Counts<u64> {
-    /// What all workers have counted so far: each number as it is now, and not all of the same moment.
+    /// The sums over all workers. The numbers are not all of the same moment.
     pub fn sum<'c>(workers: impl IntoIterator<Item = &'c Counters>) -> Counts<u64> {
         let mut sum = Counts::default();
         for Counters(worker) in workers {

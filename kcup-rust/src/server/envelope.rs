@@ -67,7 +67,7 @@ pub struct Surroundings {
     pub charged: bool,
     /// or have a limit of their own.
     pub sockets: Option<u64>,
-    /// How many descriptors there are for connections.
+    /// The number of descriptors for connections.
     pub descriptors: Option<u64>,
 }
 

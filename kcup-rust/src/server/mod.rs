@@ -154,7 +154,7 @@ impl Server {
         }
     }
 
-    /// Stops listening and answers the requests that were sent, for at most `--shutdown-timeout-seconds`.
+    /// Stops listening and responds to the requests that were sent, for at most `--shutdown-timeout-seconds`.
     pub async fn drain(mut self) -> Result<(), String> {
         let end = Instant::now() + self.shutdown_timeout;
         self.view.draining.store(true, Relaxed);
@@ -174,7 +174,7 @@ impl Server {
 
 fn limits(options: &Options) -> Limits {
     let ticks = |duration: Duration| duration.as_secs() as Tick * TICKS;
-    // One more than asked: a phase may begin late in the turn in which its clock was read.
+    // One more than the option: a phase may begin late in the turn in which its clock was read.
     Limits {
         idle: ticks(options.idle_timeout) + 1,
         header: ticks(options.header_timeout) + 1,

@@ -1,4 +1,4 @@
-//! An answer on its way into a socket. Sibling: kcup-go/server/outgoing.go.
+//! A response on its way into a socket.
 
 mod progress;
 
@@ -20,14 +20,14 @@ use crate::content::Shared;
 use crate::respond::{Body, Responses};
 use progress::Progress;
 
-/// Bodies of so many bytes are sent from their file, which saves copying them into the socket at the price of a second
-/// system call for the head. See docs/adr/0006 for what was measured.
+/// Bodies of this many bytes are sent from their file, which saves copying them but takes a second system call for the head.
+/// docs/adr/0006 has the measurements.
 const SENDFILE_FROM: usize = 32 << 10;
 
-/// So much of a body is written in a turn (SPEC K-88).
+/// The most bytes of a body that are written in a turn (K-88).
 const TURN: usize = 1 << 20;
 
-/// How far a write got.
+/// The result of a write.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
     All,
@@ -49,11 +49,11 @@ impl Written {
     }
 }
 
-/// What a full socket has not taken yet.
+/// The part of a response that a full socket has not taken.
 pub struct Outgoing {
     head: Vec<u8>,
     body: Bytes,
-    /// What the body is a slice of.
+    /// The shared bytes that the body is a slice of.
     of: Option<Shared>,
     /// The version of the content that it is of, which is held for as long as it is read.
     pub responses: Arc<Responses>,
@@ -61,7 +61,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Writes an answer, and counts the bytes that the socket takes. The others are left in `rest`.
+    /// Writes a response, and counts the bytes that the socket takes. The others are left in `rest`.
     pub fn start(
         response: &Response,
         socket: &mut TcpStream,
@@ -89,7 +89,7 @@ impl Outgoing {
         done
     }
 
-    /// Goes on: where the socket does not take all, an event says when it has room again.
+    /// Goes on writing. If the socket does not take everything, an event follows when it has room again.
     pub fn resume(
         &mut self,
         socket: &mut TcpStream,
@@ -118,21 +118,20 @@ impl Outgoing {
         self.head.len() + self.body.len()
     }
 
-    /// How the peer does; looks at the socket. A full one becomes writable only when much of it is free again, so the kernel
-    /// is asked what the peer has acknowledged.
+    /// The peer's progress. A full socket becomes writable only when much of it is free again, so the kernel is asked what
+    /// the peer has acknowledged.
     pub fn look(&mut self, socket: &TcpStream, now: Tick) -> &mut Progress {
         self.progress.saw(sys::unacknowledged(socket), now);
         &mut self.progress
     }
 
-    /// How the peer did when it was last looked at.
+    /// The peer's progress at the last look.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 }
 
-/// How many bytes the socket took, of the body no more than a turn's, and `piece` by piece; none when
-/// it is full.
+/// Writes to the socket, of the body at most a turn's bytes, `piece` by piece. Returns how many bytes it took.
 fn write(socket: &TcpStream, head: &[u8], body: Body, piece: usize, counter: &Counter) -> Result<usize, ()> {
     let file =
         body.of.filter(|_| body.bytes.len() >= SENDFILE_FROM).and_then(|shared| shared.offset(body.bytes));
@@ -146,7 +145,7 @@ fn write(socket: &TcpStream, head: &[u8], body: Body, piece: usize, counter: &Co
         _ => taken(counter, || send(socket, head, SendFlags::MORE | SendFlags::NOSIGNAL))?,
     };
     let all = head.len() + part;
-    // A signal cuts sendfile(2) short while the socket has room, of which no event would tell: only a full socket ends this.
+    // A signal cuts sendfile(2) short while the socket has room, which no event would announce: only a full socket ends this.
     while (head.len()..all).contains(&sent) {
         match taken(counter, || sendfile(socket, file, Some(&mut offset), piece.min(all - sent)))? {
             0 => break,
@@ -156,7 +155,7 @@ fn write(socket: &TcpStream, head: &[u8], body: Body, piece: usize, counter: &Co
     Ok(sent)
 }
 
-/// What a system call that may be interrupted, or find the socket full, has written; counted, whatever the next one does.
+/// Counts the bytes that a system call wrote. It may be interrupted, or find the socket full.
 fn taken(counter: &Counter, mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, ()> {
     loop {
         match call() {

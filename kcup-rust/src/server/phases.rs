@@ -19,7 +19,7 @@ pub enum Phase {
     Idle,
     /// A part of a request head has come.
     Head,
-    /// The rest of an answer waits for room in the socket.
+    /// The rest of a response waits for room in the socket.
     Write,
     /// Our side has ended; what still comes is discarded.
     Linger,

@@ -12,7 +12,7 @@ use super::phases::{Phase, PHASES};
 
 const NONE: u64 = u64::MAX;
 
-/// Wakes an acceptor that waits because `--max-connections` are open and none is silent (SPEC K-84).
+/// Wakes an acceptor that waits because `--max-connections` are open and none is silent (K-84).
 #[derive(Default)]
 pub struct Room {
     wanted: AtomicBool,

@@ -1,4 +1,4 @@
-//! The contents that are held, and the limits that they leave (K-89, K-104, K-105). Sibling: kcup-go/server/versions.go.
+//! The versions of the content that are held, and the limits that they leave (K-89, K-104, K-105).
 
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
@@ -15,35 +15,35 @@ use super::Server;
 use crate::config::Options;
 use crate::respond::Responses;
 
-/// So many versions before the current one are held for responses under way.
+/// The number of old versions that are held for responses under way.
 const MOST_OLD: usize = 2;
-/// How long a version that nobody reads takes to be let go of, and the longest wait for room that is being made.
+/// The time in which workers let go of a version that nobody reads, and the longest wait for connections to make room.
 const LET_GO: Duration = Duration::from_millis(50);
 const MAKE_ROOM: Duration = Duration::from_secs(1);
 
 pub struct Versions {
     memory: Memory,
-    /// What was asked for.
+    /// The value of --max-connections.
     wanted: usize,
     threads: usize,
     /// Descriptors that are no connections.
     reserved: u64,
     state: RefCell<State>,
-    /// Says that there is old content, or a limit that not all connections are within.
+    /// Signals that there is old content, or that more connections are open than the limit allows.
     changed: Notify,
 }
 
 #[derive(Default)]
 struct State {
-    /// The old contents that somebody may still hold, oldest first, and what they take.
+    /// The old versions that somebody may still hold, oldest first, and their sizes.
     old: Vec<(Weak<Responses>, u64)>,
-    /// What a reload that is under way needs.
+    /// The memory that the current reload needs.
     needed: u64,
     envelope: Option<Envelope>,
 }
 
 impl State {
-    /// Those that somebody still holds.
+    /// The old versions that somebody still holds.
     fn old(&mut self) -> &[(Weak<Responses>, u64)] {
         self.old.retain(|(content, _)| content.strong_count() > 0);
         &self.old
@@ -68,7 +68,7 @@ impl Versions {
         self.state.borrow_mut().old().len()
     }
 
-    /// With `current` bytes in service.
+    /// The limits while the current version takes this many bytes.
     fn envelope(&self, current: u64) -> Envelope {
         let mut state = self.state.borrow_mut();
         let old: u64 = state.old().iter().map(|(_, size)| size).sum();
@@ -78,13 +78,13 @@ impl Versions {
 }
 
 impl Server {
-    /// Serves other content from the next request on (K-100).
+    /// Serves another version from the next request on (K-100).
     pub async fn replace(&self, responses: Responses) {
         let before = self.view.responses.swap(Arc::new(responses));
         let old = (Arc::downgrade(&before), before.content.size());
         drop(before);
         self.versions.state.borrow_mut().old.push(old);
-        // A worker that sleeps would hold what was there before.
+        // A worker that sleeps would hold the old version.
         self.acceptor.wake_all();
         if !within(LET_GO, || self.versions.old() <= MOST_OLD).await {
             self.recall().await;
@@ -92,8 +92,8 @@ impl Server {
         self.abandon();
     }
 
-    /// Is asked before a reload reads, with what it needs at its peak beside all that is held, and says whether there is room
-    /// for that (K-104). Whoever reads old content, and connections over the limits that are left, make some.
+    /// Makes room for a reload, which needs this much memory at its peak, and returns whether there is enough (K-104). Readers of
+    /// old content and connections over the new limits make room.
     pub async fn make_room(&self, needed: u64) -> bool {
         self.versions.state.borrow_mut().needed = needed;
         while !self.fits(needed).await {
@@ -105,12 +105,12 @@ impl Server {
         true
     }
 
-    /// How many bytes may be taken for speed alone.
+    /// The number of bytes that may be used for speed alone.
     pub fn spare(&self) -> u64 {
         self.versions.memory.spare()
     }
 
-    /// The end of a reload.
+    /// Ends a reload.
     pub fn abandon(&self) {
         self.versions.state.borrow_mut().needed = 0;
         self.review();
@@ -122,7 +122,7 @@ impl Server {
         self.versions.changed.notify_one();
     }
 
-    /// Keeps the limits those of now while old content is held, and connections within them; for ever.
+    /// Keeps the limits up to date while old content is held, and connections within them; for ever.
     pub async fn tend(&self) {
         loop {
             self.versions.changed.notified().await;
@@ -134,7 +134,7 @@ impl Server {
         }
     }
 
-    /// Takes the limits that are left when what is needed is there, and asks the kernel, too.
+    /// Whether the needed memory fits into the limits, and the kernel agrees. Takes the limits that are left then.
     async fn fits(&self, needed: u64) -> bool {
         let envelope = self.envelope();
         if !envelope.fits {
@@ -145,7 +145,7 @@ impl Server {
         self.versions.memory.room() >= needed + least(self.versions.threads)
     }
 
-    /// Resets the connections that still read the oldest content; says whether there was one.
+    /// Resets the connections that still read the oldest version. Returns whether there was one.
     async fn recall(&self) -> bool {
         let oldest = self.versions.state.borrow_mut().old().first().map(|(content, _)| content.clone());
         let Some(oldest) = oldest else {
@@ -153,13 +153,13 @@ impl Server {
         };
         self.acceptor.tell_all(|| Mail::Recall(oldest.clone()));
         if !within(MAKE_ROOM, || oldest.strong_count() == 0).await {
-            // A worker that does not read its mail is not waited for again.
+            // A worker that does not read its mail is not waited for a second time.
             self.versions.state.borrow_mut().old.remove(0);
         }
         true
     }
 
-    /// Lets connections over the limit make room.
+    /// Waits until connections over the limit have made room.
     async fn settle(&self) {
         let _ = timeout(MAKE_ROOM, self.acceptor.make_room(self.acceptor.max_connections.get())).await;
     }
@@ -168,7 +168,7 @@ impl Server {
         self.versions.envelope(self.view.responses.load().content.size())
     }
 
-    /// Makes an envelope that of the workers and the acceptor.
+    /// Applies the limits to the workers and the acceptor.
     fn enforce(&self, envelope: Envelope) {
         let before = self.versions.state.borrow_mut().envelope.replace(envelope);
         if before == Some(envelope) {
@@ -188,7 +188,7 @@ impl Server {
     }
 }
 
-/// Waits until something is so, for at most so long, and says whether it is.
+/// Waits for a condition, for at most a time. Returns whether it holds.
 async fn within(most: Duration, is: impl Fn() -> bool) -> bool {
     let end = Instant::now() + most;
     while !is() {

@@ -1,5 +1,4 @@
-//! One event loop: the connections of one thread, and nothing that another thread waits for.
-//! Sibling: kcup-go/server/worker.go.
+//! An event loop, with the connections of one thread. No other thread waits for it.
 
 mod closing;
 mod mail;
@@ -29,22 +28,22 @@ use mail::WAKE;
 pub use mail::{Arrival, Bounds, Handle, Mail};
 
 const EVENTS: usize = 256;
-/// How old a batch of the access log may become.
+/// The greatest age of a batch of the access log.
 pub const BATCH_AGE: Tick = TICKS / 5;
 
-/// How often a full socket is looked at for progress: often enough that SPEC K-83's second is kept.
+/// The interval at which a full socket is checked for progress, short enough for the second of K-83.
 const WRITE_LOOK: Tick = TICKS / 5;
-/// How often a closing connection is looked at (SPEC K-72).
+/// The interval at which a closing connection is checked (K-72).
 const LINGER: Tick = TICKS;
 
-/// What one worker may use.
+/// The time limits of connections.
 #[derive(Clone, Copy)]
 pub struct Limits {
-    /// In ticks, like those that follow: how long a connection may be silent,
+    /// The longest silence between requests, in ticks,
     pub idle: Tick,
-    /// how long a head may take,
+    /// the longest time for a head,
     pub header: Tick,
-    /// and how long a peer may accept nothing of an answer.
+    /// and the longest time in which a peer takes too little of a response.
     pub write: Tick,
 }
 
@@ -63,18 +62,18 @@ pub struct Worker {
     /// Holds the head of a response.
     head: Vec<u8>,
     buffer: Box<[u8]>,
-    /// Connections that may have more to do than they were given time for.
+    /// Connections that may have more to do, in another turn.
     again: Vec<usize>,
-    /// When something was last complained about.
+    /// The time of the last warning.
     complained: Option<Tick>,
     kept: usize,
     account: Account,
-    /// Where the account was last settled.
+    /// The key at which the account was last settled.
     settled: usize,
     draining: bool,
-    /// Up to when a drain lets a pipeline go on.
+    /// The time until which pipelined requests are served during a drain.
     graced_until: Option<Tick>,
-    /// Whether the acceptor has nothing more to tell.
+    /// Whether the acceptor has sent its last mail.
     last_mail: bool,
 }
 
@@ -128,7 +127,7 @@ impl Worker {
         Ok(())
     }
 
-    /// How long nothing may happen before a clock runs out.
+    /// The time until the next clock runs out.
     fn timeout(&self) -> Option<Duration> {
         if !self.again.is_empty() {
             return Some(Duration::ZERO);
@@ -146,7 +145,7 @@ impl Worker {
         if let Some(lines) = &mut self.lines {
             lines.refresh(self.clock.now().unix);
         }
-        // First, so that nothing that comes after a drain began is answered as if it had not.
+        // First, so that a request that comes after a drain began is treated so.
         let mail = self.read_mail();
         for key in std::mem::take(&mut self.again) {
             self.ready(key, false);
@@ -154,14 +153,14 @@ impl Worker {
         for event in events.iter().filter(|event| event.token() != WAKE) {
             self.event(event.token().0, event);
         }
-        // After the events, which may be for a connection whose key is free by now.
+        // After the events, which may be of a closed connection whose key is free by now.
         for arrival in mail.arrived {
             self.accept(arrival);
         }
         if let Some(phase) = mail.wanted {
             self.make_room(phase);
         }
-        // The bounds may be others now.
+        // The bounds may have changed.
         self.shed(None);
         self.settle();
         while let Some(key) = self.phases.expired(self.clock.tick()) {
@@ -174,18 +173,18 @@ impl Worker {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
-        // It has had its turn.
+        // It has had its turn already.
         if connection.again {
             connection.ended |= event.is_read_closed();
             return;
         }
-        // Every new socket reports that it can be written to; only a blocked answer asks for it.
+        // Every new socket reports that it is writable, which matters only to a blocked response.
         if event.is_readable() || self.phases.of(key) == Phase::Write {
             self.ready(key, event.is_read_closed());
         }
     }
 
-    /// Lets a connection do what its socket allows.
+    /// Lets a connection read and write as far as its socket allows.
     fn ready(&mut self, key: usize, ended: bool) {
         let Some(connection) = self.connections.get_mut(key) else {
             return;

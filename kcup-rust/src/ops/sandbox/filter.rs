@@ -1,5 +1,4 @@
-//! The system calls that are left in the sandbox: conformance/vectors/system_calls.toml; a test compares them. Sibling:
-//! kcup-go/ops/sandbox_filter.go.
+//! The system calls that the sandbox allows: conformance/vectors/system_calls.toml, which a test compares.
 
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -8,10 +7,10 @@ use std::{io, process};
 use libc::*;
 use rustix::thread::set_no_new_privs;
 
-/// What a call is left for: this argument (from 0), and the mask, are the value.
+/// A condition under which a call is allowed: this argument (from 0) masked with the second number equals the third.
 type Where = (u32, u32, u32);
 
-/// The calls that are left whatever their arguments.
+/// The calls that are allowed with any arguments.
 #[rustfmt::skip]
 const WHOLE: &[c_long] = &[
     // What is open: files, connections, memory files.
@@ -40,7 +39,7 @@ const WHOLE: &[c_long] = &[
 const ALL: u32 = u32::MAX;
 const WRITING: u32 = (O_ACCMODE | O_CREAT | O_TRUNC) as u32;
 
-/// The calls of which only a part is left.
+/// The calls that are allowed with some arguments.
 #[rustfmt::skip]
 fn parts() -> Vec<(c_long, Where)> {
     vec![
@@ -61,12 +60,12 @@ fn parts() -> Vec<(c_long, Where)> {
     ]
 }
 
-/// Leaves this thread, and those that it starts from now on, the calls above. Sets `no_new_privs`, which that takes.
+/// Restricts this thread, and those that it starts from now on, to the calls above. Sets `no_new_privs`, which is required.
 pub fn enter() -> io::Result<()> {
     set_no_new_privs(true)?;
     let mut program = program();
     let program = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // Before Linux 5.16 a filter would slow everything down for the sake of code that is not trusted; here is none.
+    // Before Linux 5.16 a filter would turn mitigations on that protect from untrusted code; there is none here.
     let flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
     // SAFETY: the kernel copies the program, which lives until then.
     let done = unsafe { syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) };
@@ -81,11 +80,11 @@ const AUDIT_ARCH: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
 const AUDIT_ARCH: u32 = 0xC000_00B7;
 const REFUSE: u32 = SECCOMP_RET_ERRNO | ENOSYS as u32;
-/// So many calls are compared one after the other. The kernel tries the filter for every call there is when it takes it.
+/// The number of calls that are compared one after the other. The kernel runs a new filter for every call there is.
 const FEW: usize = 8;
 
-/// The filter in the language of the kernel. What is not left is not there: a runtime that has an older way takes that,
-/// which with EPERM it would not.
+/// The filter as a program of the kernel's BPF. Other calls fail with ENOSYS: a runtime then falls back to an older call,
+/// which it would not after EPERM.
 fn program() -> Vec<sock_filter> {
     let mut program = vec![
         load(offset_of!(seccomp_data, arch)),
@@ -105,7 +104,7 @@ fn program() -> Vec<sock_filter> {
     program
 }
 
-/// What is left, by number; each whole unless it has a `Where`.
+/// The allowed calls by number; each without conditions unless it has a `Where`.
 fn calls() -> BTreeMap<u32, Vec<Where>> {
     let mut calls: BTreeMap<_, Vec<_>> = WHOLE.iter().map(|call| (*call as u32, Vec::new())).collect();
     for (call, part) in parts() {
@@ -114,7 +113,7 @@ fn calls() -> BTreeMap<u32, Vec<Where>> {
     calls
 }
 
-/// Adds what ends with a verdict for this call, and leads on for others.
+/// Adds the instructions that decide on this call, and go on for others.
 fn judge(program: &mut Vec<sock_filter>, call: u32, parts: &[Where]) {
     let guard = program.len();
     program.push(skip(BPF_JEQ, call, 0, 0));

@@ -1,4 +1,4 @@
-//! What holds for all input.
+//! Properties that hold for all input.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Who is asked to make room for a new connection, and when (SPEC K-84). A part of accept.rs.
+//! Making room for a new connection (K-84).
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,12 @@ use super::super::phases::Phase;
 use super::super::worker::Mail;
 use super::{open, Acceptor};
 
-/// How long a new connection waits for one that falls silent, and how often it looks at least.
+/// The time that a new connection waits for one that falls silent, and the interval at which it looks at least.
 const PATIENCE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Acceptor {
-    /// Waits until no more than `most` connections are open; one at a time makes room (SPEC K-84), whoever waits for that.
+    /// Waits until no more than `most` connections are open. One connection at a time makes room, however many wait.
     pub async fn make_room(&self, most: usize) {
         let mut asked_for = None;
         let mut look = || {
@@ -40,7 +40,7 @@ impl Acceptor {
         Some(phase)
     }
 
-    /// Whether the limit was lowered, and some have to go (SPEC K-89).
+    /// Whether the limit was lowered, and some have to go (K-89).
     pub fn is_over(&self) -> bool {
         open(&self.workers) > self.max_connections.get()
     }
@@ -49,8 +49,8 @@ impl Acceptor {
         open(&self.workers) >= self.max_connections.get()
     }
 
-    /// The worker whose connection is first to make room, and the phase that this is in: silence, or, where nobody need wait
-    /// for that, any.
+    /// The worker whose connection is first to make room, and the phase of that connection: silence, or any phase once the wait
+    /// is over.
     fn first(&self) -> Option<(usize, Phase)> {
         let first = |phase| {
             let ranks = self.workers.iter().map(|worker| worker.status.rank(phase));
@@ -64,7 +64,7 @@ impl Acceptor {
         [Phase::Head, Phase::Write, Phase::Linger].into_iter().find_map(first)
     }
 
-    /// Whether somebody has waited for long enough, from the first call on.
+    /// Whether somebody has waited for long enough since the first call.
     fn is_crowded(&self) -> bool {
         let since = self.crowded.get().unwrap_or_else(Instant::now);
         self.crowded.set(Some(since));

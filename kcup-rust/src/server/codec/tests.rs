@@ -7,7 +7,7 @@ use crate::config::tests::options;
 use crate::content::{Content, Source};
 use crate::server::guard::tests::accepted_heads;
 
-/// What a worker keeps from one head to the next.
+/// The state that a worker keeps from one head to the next.
 struct Codec {
     responses: Arc<Responses>,
     head: Vec<u8>,

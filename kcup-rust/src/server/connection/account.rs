@@ -1,4 +1,4 @@
-//! What the kernel holds for a connection. A part of connection.rs.
+//! What the kernel holds for a connection.
 
 use std::cmp::Reverse;
 

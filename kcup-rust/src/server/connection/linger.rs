@@ -1,4 +1,4 @@
-//! How a connection ends. A part of connection.rs.
+//! The end of a connection.
 
 use std::io::{ErrorKind, Read};
 use std::net::Shutdown;
@@ -9,14 +9,14 @@ use rustix::net::sockopt::set_socket_linger;
 use super::super::sys;
 use super::{Connection, Next, Phase, Reason};
 
-/// How many bytes a closing connection may still send before it is cut (SPEC K-72).
+/// The most bytes that are discarded of a closing connection (K-72).
 const MOST: usize = 65536;
 
 /// A connection whose own side has ended.
 pub struct Linger {
     /// Bytes that may still be discarded.
     left: usize,
-    /// What the peer had not acknowledged at the last look.
+    /// The bytes that the peer had not acknowledged at the last look.
     queued: u32,
 }
 
@@ -34,7 +34,7 @@ impl Connection {
         }
     }
 
-    /// The peer has ended its side. It may not have read all of what it asked for yet.
+    /// Handles a peer that has ended its side. It may not have read all of its response yet.
     pub fn end(&mut self, buffer: &mut [u8]) -> Next {
         match self.unacknowledged() {
             0 => Next::Close(Reason::Peer),
@@ -42,12 +42,12 @@ impl Connection {
         }
     }
 
-    /// Why a connection that lingers does.
+    /// Why the connection lingers.
     pub fn reason(&self) -> Reason {
         self.closing.unwrap_or(Reason::Peer)
     }
 
-    /// Reads what still comes, and forgets it.
+    /// Reads and discards the bytes that still come.
     pub fn discard(&mut self, buffer: &mut [u8]) -> Next {
         let (socket, reason) = (&mut self.socket, self.closing.unwrap_or(Reason::Peer));
         while let Some(linger) = self.linger.as_mut().filter(|linger| linger.left > 0) {
@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// Whether it lingers for another second, in which nothing more is read: the peer still takes what it was sent.
+    /// Whether it lingers for another second, because the peer still takes its response. Nothing more is read then.
     pub fn lingers_on(&mut self) -> bool {
         let now = self.unacknowledged();
         let Some(Linger { left, queued }) = &mut self.linger else {
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// What the kernel still holds of a response is thrown away with the connection.
+    /// Makes the kernel discard the rest of a response when the connection is closed.
     pub fn reset_on_close(&self) {
         // A failure leaves an orderly close.
         let _ = set_socket_linger(&self.socket, Some(Duration::ZERO));

@@ -1,4 +1,4 @@
-//! Reads, and answers what was read. A part of connection.rs.
+//! Reading requests, and responding to them.
 
 use std::io::{ErrorKind, Read};
 
@@ -9,27 +9,27 @@ use super::super::phases::Phase;
 use super::super::sys;
 use super::{Connection, Kept, Next, Reason, Tools};
 
-/// What reading, or answering what was read, came to.
+/// The result of reading and responding.
 enum Flow {
     /// The socket is read empty.
     Drained,
-    /// There may be more to read, or to answer, and others have their turn first.
+    /// There may be more to read or to respond to, after the turn of others.
     More,
     /// The socket takes no more of an response.
     Blocked,
-    /// The socket may take more, and others have their turn first.
+    /// The socket may take more, after the turn of others.
     Paused,
-    /// The last answer is written.
+    /// The last response is written.
     Finished(Reason),
-    /// The peer has ended its side, and was answered.
+    /// The peer has ended its side, and has its responses.
     Ended,
     /// The peer is gone.
     Broken,
 }
 
 impl Connection {
-    /// Reads and answers, until the socket is empty, full or closed, or others should have a turn. `again` says that what is
-    /// kept may hold whole heads.
+    /// Reads and responds until the socket is empty, full or closed, or the turn is over. `again` says that the bytes kept may
+    /// hold whole heads.
     pub fn receive(&mut self, phase: Phase, again: bool, tools: &mut Tools) -> Next {
         let mut answered = phase == Phase::Write;
         let mut flow = Flow::Drained;
@@ -40,7 +40,7 @@ impl Connection {
             flow = self.read(&mut answered, tools);
         }
         self.again = matches!(flow, Flow::More | Flow::Paused);
-        // A CRLF that may be forgiven is no part of a head (SPEC K-68).
+        // A CRLF before a head is no part of it (K-68).
         let head = self.kept.as_ref().filter(|kept| !kept.guard.is_fresh());
         match (flow, head) {
             (Flow::Blocked | Flow::Paused, _) => Next::Enter(Phase::Write),
@@ -50,13 +50,13 @@ impl Connection {
             (_, Some(_)) if phase == Phase::Head && !answered => Next::Stay,
             // One that waits for its next turn is not silent.
             (_, Some(_)) | (Flow::More, None) => Next::Enter(Phase::Head),
-            // The clock of silence runs from the last answer, that of a head from its first byte.
+            // The clock of silence starts with the last response, that of a head with its first byte.
             (_, None) if phase == Phase::Idle && !answered => Next::Stay,
             (_, None) => Next::Enter(Phase::Idle),
         }
     }
 
-    /// One read, and a second one where the first may have left the peer's end unseen.
+    /// Reads once, and again if the peer may have ended its side after those bytes.
     fn read(&mut self, answered: &mut bool, tools: &mut Tools) -> Flow {
         loop {
             let length = match self.socket.read(tools.buffer) {
@@ -77,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// Answers every whole head in what is kept and the first `length` bytes of the buffer, and keeps the rest.
+    /// Responds to every whole head in the bytes kept and the first `length` bytes of the buffer, and keeps the rest.
     fn consume(&mut self, length: usize, answered: &mut bool, tools: &mut Tools) -> Flow {
         let fresh = &tools.buffer[..length];
         let mut kept = self.kept.take();
@@ -100,7 +100,7 @@ impl Connection {
                 Verdict::Complete(facts) => {
                     let head = &input[at + facts.skip..at + facts.length];
                     at += facts.length;
-                    // While draining the last of what was sent closes the connection, and not one before it (K-18).
+                    // During a drain the last request that was sent closes the connection (K-18).
                     let empty = || at == input.len() && sys::readable(&self.socket) == 0;
                     let last = tools.last || tools.draining && empty();
                     let keep_alive = facts.keep_alive && !facts.body && !last;

@@ -1,8 +1,8 @@
-//! What single elements of a head mean to the guard: the target's form, and the four fields that decide on framing.
+//! The parts of a head that the guard understands: the target's form, and the four fields that decide on framing.
 
 use super::class::{CLASS, HOST};
 
-/// What the fields of a head have said so far.
+/// The meaning of the fields read so far.
 #[derive(Clone, Default)]
 pub struct Fields {
     pub http10: bool,
@@ -16,7 +16,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Takes a field line in; `false` refuses it.
+    /// Takes in a field line; returns false if it is refused.
     pub fn take(&mut self, name: &[u8], value: &[u8]) -> bool {
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.take_host(value.trim_ascii()),

@@ -1,11 +1,11 @@
-//! The request line, and a CRLF that is forgiven before it. A part of mod.rs.
+//! The request line, and a CRLF that is forgiven before it.
 
 use hyper::StatusCode;
 
 use super::class::{TARGET, TOKEN};
 use super::{field, Guard, State, Step, BAD_REQUEST};
 
-/// The longest target, in bytes (SPEC K-67).
+/// The longest target, in bytes (K-67).
 const MAX_TARGET: usize = 8192;
 
 impl Guard {

@@ -1,5 +1,5 @@
 //! The guard: reads the raw bytes of a request head before any library does, and refuses what two parsers could read
-//! differently (SPEC section 6). It must not decide what an answer says. Sibling: kcup-go/server/guard.go.
+//! differently (SPEC section 6). It must not decide what a response says.
 //!
 //! An incremental state machine: each call goes on where the last one stopped, the first byte that makes the head
 //! unacceptable decides, and so the verdict does not depend on how the bytes were split. What it lets through, httparse
@@ -13,24 +13,24 @@ use class::{CLASS, TOKEN, VALUE};
 use field::Fields;
 use hyper::StatusCode;
 
-/// The longest request head, in bytes (SPEC K-67).
+/// The longest request head, in bytes (K-67).
 pub const MAX_HEAD: usize = 16384;
-/// The most field lines that are let through (SPEC K-67).
+/// The most field lines that are let through (K-67).
 pub const MAX_FIELDS: usize = 100;
 
 const BLOCK: usize = 16;
 
-/// What the guard says of the bytes it has seen.
+/// The guard's verdict on the bytes that it has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// So far nothing is wrong, and the end has not come.
+    /// Nothing is wrong so far, and the end of the head has not come.
     Partial,
     Complete(Facts),
-    /// The status to answer with before the connection is closed.
+    /// The status of the response, after which the connection is closed.
     Refused(StatusCode),
 }
 
-/// What the server has to know of a head that is let through.
+/// The properties of an accepted head that the server needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Bytes of the forgiven CRLF in front of the head: 0 or 2.
@@ -66,7 +66,7 @@ pub struct Guard {
     state: State,
     /// The next byte to look at.
     at: usize,
-    /// Where the element that is being read begins.
+    /// The beginning of the element that is being read.
     mark: usize,
     method_end: usize,
     target_end: usize,
@@ -80,13 +80,13 @@ type Step = Result<State, StatusCode>;
 const BAD_REQUEST: Step = Err(StatusCode::BAD_REQUEST);
 
 impl Guard {
-    /// Whether no byte of a head has come, a forgiven CRLF left aside.
+    /// Whether no byte of a head has come, except for a CRLF before it.
     pub fn is_fresh(&self) -> bool {
         matches!(self.state, State::Start | State::SkippedCr)
     }
 
-    /// Goes on with a head. `head` begins, in every call, with the head's first byte, and holds at least what it held
-    /// in the call before. What stands behind the end of the head is not looked at.
+    /// Goes on with a head. In every call `head` begins with the head's first byte, and holds at least the bytes of the call
+    /// before. Bytes after the end of the head are not looked at.
     pub fn scan(&mut self, head: &[u8]) -> Verdict {
         loop {
             let seen = &head[..head.len().min(self.skip + MAX_HEAD)];

@@ -1,16 +1,16 @@
-//! How a peer takes a response that waits for it (SPEC K-82, K-84, K-87). A part of outgoing.rs. Pure.
+//! The progress of a peer that takes a response (K-82, K-84, K-87). Pure.
 
 use super::super::phases::{Tick, TICKS};
 
-/// Bytes a second that a peer has to take.
+/// The least bytes a second that a peer must take.
 const LEAST_RATE: u64 = 256;
-/// Between two looks no more time than this passes, unless the whole process was paused.
+/// Two looks are never further apart than this, unless the whole process was paused.
 const PAUSE: Tick = TICKS;
 
 #[derive(Debug)]
 pub struct Progress {
     began: Tick,
-    /// Bytes that the socket has taken, those of earlier responses that were on their way among them,
+    /// Bytes that the socket has taken, including those of earlier responses on their way,
     written: u64,
     /// and of these the ones that the peer has acknowledged.
     taken: u64,
@@ -50,17 +50,17 @@ impl Progress {
         (self.moved, self.taken)
     }
 
-    /// Whether the peer has taken enough within the last `patience`.
-    pub fn is_enough(&mut self, now: Tick, patience: Tick) -> bool {
+    /// Whether the peer has taken enough within the last `timeout`.
+    pub fn is_enough(&mut self, now: Tick, timeout: Tick) -> bool {
         let (since, before) = self.window;
-        let enough = LEAST_RATE * u64::from(patience) / u64::from(TICKS);
+        let enough = LEAST_RATE * u64::from(timeout) / u64::from(TICKS);
         let paused = now.wrapping_sub(self.looked) > PAUSE;
         self.looked = now;
         if paused || self.taken - before >= enough {
             self.window = (now, self.taken);
             return true;
         }
-        now.wrapping_sub(since) <= patience
+        now.wrapping_sub(since) <= timeout
     }
 
     /// Bytes a second that the peer has taken since the response began.
@@ -74,11 +74,11 @@ mod tests {
     use super::*;
 
     /// Looks every two ticks at a peer of which `queued` says what it has not acknowledged by then; when it was too slow.
-    fn ends(patience: Tick, queued: impl Fn(Tick) -> u32) -> Option<Tick> {
+    fn ends(timeout: Tick, queued: impl Fn(Tick) -> u32) -> Option<Tick> {
         let mut progress = Progress::new(100_000, 100_000, 0);
         (0..1000).step_by(2).find(|&now| {
             progress.saw(queued(now), now);
-            !progress.is_enough(now, patience)
+            !progress.is_enough(now, timeout)
         })
     }
 

@@ -1,4 +1,4 @@
-//! How a worker's connections end. A part of worker.rs.
+//! The end of connections.
 
 use super::super::connection::Next;
 use super::super::counters::Reason;
@@ -7,12 +7,12 @@ use super::super::sys;
 use super::Worker;
 
 impl Worker {
-    /// A connection's time in its phase is over.
+    /// Handles a connection whose time in its phase is over.
     pub fn expire(&mut self, key: usize) {
         let (now, phase) = (self.clock.tick(), self.phases.of(key));
         let connection = &mut self.connections[key];
         let reason = match phase {
-            // We may have been paused: what came meanwhile came in time (SPEC K-89).
+            // The process may have been paused: bytes that came meanwhile came in time (K-89).
             Phase::Idle | Phase::Head if sys::readable(&connection.socket) > 0 => {
                 return self.ready(key, false)
             }
@@ -32,7 +32,7 @@ impl Worker {
         self.close(key, reason);
     }
 
-    /// Ends a silent connection, and lingers where its peer has not taken the whole of the last response (SPEC K-72).
+    /// Ends a silent connection, which lingers if its peer has not acknowledged all of the last response (K-72).
     pub fn retire(&mut self, key: usize, reason: Reason) {
         let connection = &mut self.connections[key];
         if connection.unacknowledged() == 0 {
@@ -44,7 +44,7 @@ impl Worker {
         }
     }
 
-    /// Keeps the memory of incomplete heads within its bound, after a connection had its turn (SPEC K-86).
+    /// Keeps the memory of incomplete heads within its bound, after a connection had its turn (K-86).
     pub fn shed(&mut self, turn: Option<usize>) {
         while self.kept > self.bounds.kept {
             let turn = turn.filter(|&key| self.connections.contains(key));
@@ -57,7 +57,7 @@ impl Worker {
 
     pub fn close(&mut self, key: usize, reason: Reason) {
         let mut connection = self.connections.remove(key);
-        // Otherwise it would stay in the kernel, outside of every limit.
+        // Otherwise the kernel would hold the rest of the response, outside of every limit.
         if connection.unacknowledged() > 0 {
             connection.reset_on_close();
         }

@@ -1,4 +1,4 @@
-//! What the acceptor tells a worker, and what comes of it. A part of worker.rs.
+//! The messages from the acceptor to a worker.
 
 use std::fmt;
 use std::io;
@@ -20,13 +20,13 @@ use crate::respond::Responses;
 
 /// Marks the event of a mail.
 pub const WAKE: Token = Token(usize::MAX);
-/// How long a connection that was accepted may take to its first byte during a drain.
+/// The time that an accepted connection has for its first byte during a drain.
 const GRACE: Tick = TICKS;
 
 /// A connection that was accepted.
 pub struct Arrival {
     pub socket: OwnedFd,
-    /// Who is behind it, where an access log asks for that.
+    /// The client, if there is an access log.
     pub peer: Option<Peer>,
 }
 
@@ -61,35 +61,35 @@ pub enum Mail {
     Connection(Arrival),
     /// Close the connection that is first to make room of those in this phase, and report.
     MakeRoom(Phase),
-    /// Reset the connections that still read this content (SPEC K-105).
+    /// Reset the connections that still read this content (K-105).
     Recall(Weak<Responses>),
     /// The limits are these now.
     Limits(Bounds),
-    /// Answer what was sent, also by the connections of later mail.
+    /// Drain: respond to the requests that were sent, also by connections of later mail.
     Drain,
-    /// There will be no more mail: end with the last connection.
+    /// No more mail follows: end with the last connection.
     Last,
 }
 
-/// How much one worker may hold now.
+/// The limits of one worker, which change with the content.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     /// Bytes kept of incomplete heads.
     pub kept: usize,
     /// Bytes that the kernel may hold for connections,
     pub sockets: u64,
-    /// and how many of them each that is open costs.
+    /// and the part of that which each open connection takes.
     pub cost: u64,
 }
 
-/// For as long as no mail says otherwise.
+/// The limits until the first mail.
 impl Default for Bounds {
     fn default() -> Bounds {
         Bounds { kept: usize::MAX, sockets: 1 << 40, cost: 0 }
     }
 }
 
-/// Mail that is for the end of a turn.
+/// Mail that is handled at the end of a turn.
 #[derive(Default)]
 pub struct Read {
     pub arrived: Vec<Arrival>,
@@ -113,7 +113,7 @@ impl Worker {
     }
 
     pub fn accept(&mut self, Arrival { socket, peer }: Arrival) {
-        // One of a unix listener is used in the same way.
+        // A unix socket is used in the same way.
         let mut socket = TcpStream::from_std(socket.into());
         let entry = self.connections.vacant_entry();
         let key = entry.key();
@@ -144,7 +144,7 @@ impl Worker {
         }
     }
 
-    /// Not more than once a second.
+    /// Warns, but not more than once a second.
     fn complain(&mut self, what: fmt::Arguments) {
         let now = self.clock.tick();
         if self.complained.is_none_or(|last| now.wrapping_sub(last) >= TICKS) {
@@ -153,8 +153,8 @@ impl Worker {
         }
     }
 
-    /// Answers what the silent connections have sent meanwhile, and closes those that have sent nothing; but one that has
-    /// never sent a byte may be about to, and has some time for it (SPEC K-18).
+    /// Responds to requests that silent connections have just sent, and closes those that have sent nothing; but one that has
+    /// never sent a byte has some time for it (K-18b).
     fn drain(&mut self) {
         self.draining = true;
         self.phases.limit(Phase::Idle, GRACE);

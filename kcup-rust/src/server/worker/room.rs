@@ -1,11 +1,11 @@
-//! Who makes room for a new connection (SPEC K-84). A part of worker.rs.
+//! The choice of the connection that makes room for a new one (K-84).
 
 use super::super::counters::Reason;
 use super::super::phases::{Phase, PHASES};
 use super::super::sys;
 use super::Worker;
 
-/// So many of the longest-silent connections are looked at for one that has nothing on its way.
+/// Of this many longest-silent connections, one with nothing on its way is preferred.
 const LOOKS: usize = 8;
 
 impl Worker {
@@ -22,8 +22,8 @@ impl Worker {
         self.status.made_room();
     }
 
-    /// What an acceptor compares workers by, phase by phase; the least is first. It is the tick since which the oldest is
-    /// there, but for the slowest, who has to be looked for: only when somebody waits.
+    /// The rank of the first connection in each phase, for the acceptor to compare; the least is first. It is the tick at which
+    /// the connection entered the phase; for the slowest reader it is its rate, computed only if the acceptor waits.
     pub fn ranks(&self, waiting: bool) -> [Option<u64>; PHASES.len()] {
         PHASES.map(|phase| match phase {
             Phase::Write if waiting => self.slowest().map(|(rate, _)| rate),
@@ -32,8 +32,8 @@ impl Worker {
         })
     }
 
-    /// One that has sent something meanwhile is not silent. Of those that fell silent together one whose peer has all it was
-    /// sent goes first.
+    /// The longest-silent connection; one that has just sent something is not silent. Of those that fell silent together, one
+    /// whose peer has acknowledged everything goes first.
     fn silent(&self) -> Option<usize> {
         let is_silent = |&key: &usize| sys::readable(&self.connections[key].socket) == 0;
         let mut silent = self.phases.queue(Phase::Idle).filter(is_silent);

@@ -1,4 +1,4 @@
-//! Keeps what the kernel holds within the worker's share (SPEC K-87). A part of worker.rs.
+//! Keeps what the kernel holds within the worker's share (K-87).
 
 use super::super::counters::Reason;
 use super::Worker;
