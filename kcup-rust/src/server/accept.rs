@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::net::{accept_with, acceptfrom_with};
+use rustix::net::acceptfrom_with;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
@@ -135,24 +135,15 @@ impl Acceptor {
     }
 
     fn accept(&self) -> io::Result<Arrival> {
-        let arrival = self.take()?;
+        // Later the name of a client that has gone is not known.
+        let (socket, address) = acceptfrom_with(self.listener.get_ref(), FLAGS)?;
         if self.unix {
             // If it fails, the kernel's own, larger buffers stay.
-            let _ = set_accepted_options(&arrival.socket);
+            let _ = set_accepted_options(&socket);
         }
-        Ok(arrival)
-    }
-
-    fn take(&self) -> io::Result<Arrival> {
-        let listener = self.listener.get_ref();
-        if !self.named {
-            return Ok(Arrival { socket: accept_with(listener, FLAGS)?, peer: None });
-        }
-        // Only here is the name of a client that has already gone known.
-        let (socket, address) = acceptfrom_with(listener, FLAGS)?;
         let address = address.and_then(|address| SocketAddr::try_from(address).ok());
         let peer = address.map_or(Peer::Unix, |address| Peer::Address(address.ip()));
-        Ok(Arrival { socket, peer: Some(peer) })
+        Ok(Arrival { socket, peer: self.named.then_some(peer) })
     }
 
     fn hand_over(&self, arrival: Arrival) {

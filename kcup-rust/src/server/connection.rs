@@ -1,4 +1,4 @@
-//! A connection: its state between events, and the handling of an event.
+//! A connection: its state between events.
 
 mod account;
 mod linger;
@@ -12,7 +12,7 @@ use super::account::{Account, Claim};
 use super::clock::Clock;
 use super::counters::{Counter, Counts, Reason};
 use super::guard::Guard;
-use super::outgoing::{Outgoing, Written};
+use super::outgoing::Outgoing;
 use super::phases::{Phase, Tick};
 use crate::access_log::Lines;
 use crate::respond::Responses;
@@ -98,26 +98,6 @@ impl Connection {
         self.kept.as_ref().map_or(0, |kept| kept.bytes.capacity())
     }
 
-    /// Reads and writes as far as the socket allows. `ended` says that the peer has ended its side.
-    pub fn ready(&mut self, phase: Phase, ended: bool, tools: &mut Tools) -> Next {
-        self.ended |= ended;
-        let again = std::mem::take(&mut self.again);
-        match phase {
-            Phase::Linger => self.discard(tools.buffer),
-            Phase::Write => match (self.flush(tools), self.closing) {
-                (Written::All, Some(reason)) => self.linger(reason, tools.buffer),
-                (Written::All, None) => self.receive(phase, true, tools),
-                (Written::Blocked, _) => Next::Stay,
-                (Written::Paused, _) => {
-                    self.again = true;
-                    Next::Stay
-                }
-                (Written::Broken, _) => Next::Close(Reason::Peer),
-            },
-            Phase::Idle | Phase::Head => self.receive(phase, again, tools),
-        }
-    }
-
     /// Whether the peer has taken enough of the response within the last `timeout`. Asks the kernel.
     pub fn is_moving(&mut self, now: Tick, timeout: Tick) -> bool {
         let Some(outgoing) = &mut self.outgoing else {
@@ -134,23 +114,5 @@ impl Connection {
     /// The rate at which the peer takes a response that waits for it, in bytes a second.
     pub fn rate(&self, now: Tick) -> Option<u64> {
         self.outgoing.as_ref().map(|outgoing| outgoing.progress().rate(now))
-    }
-
-    fn flush(&mut self, tools: &mut Tools) -> Written {
-        let left = self.left();
-        self.make_way(left, tools.account);
-        let Some(outgoing) = &mut self.outgoing else {
-            return Written::All;
-        };
-        let written = outgoing.resume(
-            &mut self.socket,
-            (tools.clock.tick(), self.claim.piece()),
-            &tools.counters.bytes,
-        );
-        if written == Written::All {
-            self.outgoing = None;
-        }
-        self.wrote(left, tools.account);
-        written
     }
 }

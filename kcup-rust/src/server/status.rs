@@ -21,15 +21,13 @@ pub struct Room {
 
 impl Room {
     /// Waits until `look` finds room, and looks again after each report of a worker.
-    pub async fn wait<T>(&self, mut look: impl FnMut() -> Option<T>) -> T {
-        loop {
-            self.wanted.store(true, SeqCst);
-            if let Some(found) = look() {
-                self.wanted.store(false, SeqCst);
-                return found;
-            }
+    pub async fn wait(&self, mut look: impl FnMut() -> bool) {
+        self.wanted.store(true, SeqCst);
+        while !look() {
             self.made.notified().await;
+            self.wanted.store(true, SeqCst);
         }
+        self.wanted.store(false, SeqCst);
     }
 }
 

@@ -67,14 +67,6 @@ impl Versions {
     fn old(&self) -> usize {
         self.state.borrow_mut().old().len()
     }
-
-    /// The limits while the current version takes this many bytes.
-    fn envelope(&self, current: u64) -> Envelope {
-        let mut state = self.state.borrow_mut();
-        let old: u64 = state.old().iter().map(|(_, size)| size).sum();
-        let surroundings = Surroundings::read(&self.memory, self.reserved);
-        Envelope::new(self.wanted, self.threads, current + old + state.needed, surroundings)
-    }
 }
 
 impl Server {
@@ -164,8 +156,13 @@ impl Server {
         let _ = timeout(MAKE_ROOM, self.acceptor.make_room(self.acceptor.max_connections.get())).await;
     }
 
+    /// The limits that the versions held, and the memory that a reload needs, leave.
     fn envelope(&self) -> Envelope {
-        self.versions.envelope(self.view.responses.load().content.size())
+        let Versions { memory, wanted, threads, reserved, .. } = &self.versions;
+        let mut state = self.versions.state.borrow_mut();
+        let old: u64 = state.old().iter().map(|(_, size)| size).sum();
+        let held = self.view.responses.load().content.size() + old + state.needed;
+        Envelope::new(*wanted, *threads, held, Surroundings::read(memory, *reserved))
     }
 
     /// Applies the limits to the workers and the acceptor.

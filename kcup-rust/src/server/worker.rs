@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Cache};
 use mio::event::Event;
-use mio::{Events, Poll};
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 
 use super::account::Account;
@@ -22,10 +23,11 @@ use super::counters::{Counters, Reason};
 use super::phases::{Phase, Phases, Tick, TICKS};
 use super::status::{Room, Status};
 use crate::access_log::Lines;
+use crate::content::reason;
 use crate::respond::Responses;
 
 use mail::WAKE;
-pub use mail::{Arrival, Bounds, Handle, Mail};
+pub use mail::{Arrival, Bounds, Handle, Limits, Mail};
 
 const EVENTS: usize = 256;
 /// The greatest age of a batch of the access log.
@@ -35,17 +37,6 @@ pub const BATCH_AGE: Tick = TICKS / 5;
 const WRITE_LOOK: Tick = TICKS / 5;
 /// The interval at which a closing connection is checked (K-72).
 const LINGER: Tick = TICKS;
-
-/// The time limits of connections.
-#[derive(Clone, Copy)]
-pub struct Limits {
-    /// The longest silence between requests, in ticks,
-    pub idle: Tick,
-    /// the longest time for a head,
-    pub header: Tick,
-    /// and the longest time in which a peer takes too little of a response.
-    pub write: Tick,
-}
 
 pub struct Worker {
     poll: Poll,
@@ -167,6 +158,30 @@ impl Worker {
             self.expire(key);
         }
         self.publish();
+    }
+
+    /// Takes in a connection that was accepted.
+    fn accept(&mut self, Arrival { socket, peer }: Arrival) {
+        // A unix socket is used in the same way.
+        let mut socket = TcpStream::from_std(socket.into());
+        let entry = self.connections.vacant_entry();
+        let key = entry.key();
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let registry = self.poll.registry();
+        self.counters.0.accepted.add(1);
+        if let Err(error) = registry.register(&mut socket, Token(key), interest) {
+            self.complain(format_args!("cannot watch a connection: {}", reason(&error)));
+            self.counters.0.close(Reason::Shed);
+            return self.status.closed();
+        }
+        entry.insert(Connection::new(socket));
+        self.phases.add(key, self.clock.tick());
+        if let (Some(lines), Some(peer)) = (&mut self.lines, peer) {
+            lines.meet(key, peer);
+        }
+        if self.draining {
+            self.ready(key, false);
+        }
     }
 
     fn event(&mut self, key: usize, event: &Event) {

@@ -21,13 +21,13 @@ impl Acceptor {
                 if asked_for == Some(Phase::Idle) {
                     self.crowded.set(None);
                 }
-                return Some(());
+                return true;
             }
             // A worker reports what it was asked for when it is done.
             if self.asked.get().is_none_or(|(worker, before)| self.workers[worker].status.tries() != before) {
                 asked_for = self.ask();
             }
-            None
+            false
         };
         while timeout(LOOK, self.room.wait(&mut look)).await.is_err() {}
     }

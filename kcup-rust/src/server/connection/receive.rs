@@ -1,4 +1,4 @@
-//! Reading requests, and responding to them.
+//! Handling an event of a connection: reading requests, and responding to them.
 
 use std::io::{ErrorKind, Read};
 
@@ -28,9 +28,29 @@ enum Flow {
 }
 
 impl Connection {
+    /// Reads and writes as far as the socket allows. `ended` says that the peer has ended its side.
+    pub fn ready(&mut self, phase: Phase, ended: bool, tools: &mut Tools) -> Next {
+        self.ended |= ended;
+        let again = std::mem::take(&mut self.again);
+        match phase {
+            Phase::Linger => self.discard(tools.buffer),
+            Phase::Write => match (self.flush(tools), self.closing) {
+                (Written::All, Some(reason)) => self.linger(reason, tools.buffer),
+                (Written::All, None) => self.receive(phase, true, tools),
+                (Written::Blocked, _) => Next::Stay,
+                (Written::Paused, _) => {
+                    self.again = true;
+                    Next::Stay
+                }
+                (Written::Broken, _) => Next::Close(Reason::Peer),
+            },
+            Phase::Idle | Phase::Head => self.receive(phase, again, tools),
+        }
+    }
+
     /// Reads and responds until the socket is empty, full or closed, or the turn is over. `again` says that the bytes kept may
     /// hold whole heads.
-    pub fn receive(&mut self, phase: Phase, again: bool, tools: &mut Tools) -> Next {
+    fn receive(&mut self, phase: Phase, again: bool, tools: &mut Tools) -> Next {
         let mut answered = phase == Phase::Write;
         let mut flow = Flow::Drained;
         if again && self.kept.is_some() {
@@ -54,6 +74,24 @@ impl Connection {
             (_, None) if phase == Phase::Idle && !answered => Next::Stay,
             (_, None) => Next::Enter(Phase::Idle),
         }
+    }
+
+    fn flush(&mut self, tools: &mut Tools) -> Written {
+        let left = self.left();
+        self.make_way(left, tools.account);
+        let Some(outgoing) = &mut self.outgoing else {
+            return Written::All;
+        };
+        let written = outgoing.resume(
+            &mut self.socket,
+            (tools.clock.tick(), self.claim.piece()),
+            &tools.counters.bytes,
+        );
+        if written == Written::All {
+            self.outgoing = None;
+        }
+        self.wrote(left, tools.account);
+        written
     }
 
     /// Reads once, and again if the peer may have ended its side after those bytes.

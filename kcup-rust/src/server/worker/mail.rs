@@ -6,16 +6,13 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Weak};
 
-use mio::net::TcpStream;
-use mio::{Interest, Poll, Token, Waker};
+use mio::{Poll, Token, Waker};
 
-use super::super::connection::Connection;
 use super::super::counters::Reason;
 use super::super::phases::{Phase, Tick, TICKS};
 use super::super::status::{Room, Status};
 use super::Worker;
 use crate::access_log::Peer;
-use crate::content::reason;
 use crate::respond::Responses;
 
 /// Marks the event of a mail.
@@ -71,6 +68,17 @@ pub enum Mail {
     Last,
 }
 
+/// The time limits of connections.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// The longest silence between requests, in ticks,
+    pub idle: Tick,
+    /// the longest time for a head,
+    pub header: Tick,
+    /// and the longest time in which a peer takes too little of a response.
+    pub write: Tick,
+}
+
 /// The limits of one worker, which change with the content.
 #[derive(Clone, Copy)]
 pub struct Bounds {
@@ -112,29 +120,6 @@ impl Worker {
         read
     }
 
-    pub fn accept(&mut self, Arrival { socket, peer }: Arrival) {
-        // A unix socket is used in the same way.
-        let mut socket = TcpStream::from_std(socket.into());
-        let entry = self.connections.vacant_entry();
-        let key = entry.key();
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let registry = self.poll.registry();
-        self.counters.0.accepted.add(1);
-        if let Err(error) = registry.register(&mut socket, Token(key), interest) {
-            self.complain(format_args!("cannot watch a connection: {}", reason(&error)));
-            self.counters.0.close(Reason::Shed);
-            return self.status.closed();
-        }
-        entry.insert(Connection::new(socket));
-        self.phases.add(key, self.clock.tick());
-        if let (Some(lines), Some(peer)) = (&mut self.lines, peer) {
-            lines.meet(key, peer);
-        }
-        if self.draining {
-            self.ready(key, false);
-        }
-    }
-
     fn recall(&mut self, old: &Weak<Responses>) {
         let readers = self.connections.iter().filter(|(_, connection)| connection.reads(old));
         let readers: Vec<usize> = readers.map(|(key, _)| key).collect();
@@ -145,7 +130,7 @@ impl Worker {
     }
 
     /// Warns, but not more than once a second.
-    fn complain(&mut self, what: fmt::Arguments) {
+    pub fn complain(&mut self, what: fmt::Arguments) {
         let now = self.clock.tick();
         if self.complained.is_none_or(|last| now.wrapping_sub(last) >= TICKS) {
             self.complained = Some(now);
