@@ -10,53 +10,30 @@ pub enum Selected {
 /// Reads the value of `range` for content of `length` bytes, at least 1. `None` means that it is ignored: several ranges,
 /// another unit, bad syntax.
 pub fn parse(value: &[u8], length: usize) -> Option<Selected> {
-    let (unit, set) = value.split_at_checked(b"bytes=".len())?;
-    if !unit.eq_ignore_ascii_case(b"bytes=") {
-        return None;
-    }
+    let (unit, set) = std::str::from_utf8(value).ok()?.split_once('=')?;
     // A list may have empty members (RFC 9110 section 5.6.1.2).
-    let mut specs = set.split(|&byte| byte == b',').map(super::trim).filter(|spec| !spec.is_empty());
-    match (specs.next(), specs.next()) {
-        (Some(spec), None) => resolve(spec, length),
-        _ => None,
-    }
-}
-
-fn resolve(spec: &[u8], length: usize) -> Option<Selected> {
-    let at = spec.iter().position(|&byte| byte == b'-')?;
+    let mut specs = set.split(',').map(|spec| spec.trim_matches([' ', '\t'])).filter(|spec| !spec.is_empty());
+    let (true, Some(spec), None) = (unit.eq_ignore_ascii_case("bytes"), specs.next(), specs.next()) else {
+        return None;
+    };
     let end = length - 1;
-    let (first, last) = match (&spec[..at], &spec[at + 1..]) {
-        ([], suffix) => match number(suffix)? {
+    let (first, last) = match spec.split_once('-')? {
+        ("", suffix) => match number(suffix)? {
             0 => return Some(Selected::Unsatisfiable),
             count => (length.saturating_sub(count), end),
         },
-        (first, []) => (number(first)?, usize::MAX),
-        (first, last) => match (number(first)?, number(last)?) {
-            _ if is_less(last, first) => return None,
-            both => both,
-        },
+        (first, "") => (number(first)?, usize::MAX),
+        (first, last) => (number(first)?, number(last)?),
     };
     match first > end {
+        _ if last < first => None,
         true => Some(Selected::Unsatisfiable),
         false => Some(Selected::Bytes { first, last: last.min(end) }),
     }
 }
 
-/// Any number of digits. Beyond the greatest `usize`, which no content reaches, the number stays there.
-fn number(digits: &[u8]) -> Option<usize> {
-    let add = |number: usize, digit: &u8| {
-        let digit = digit.is_ascii_digit().then(|| usize::from(digit - b'0'))?;
-        Some(number.saturating_mul(10).saturating_add(digit))
-    };
-    (!digits.is_empty()).then(|| digits.iter().try_fold(0, add))?
-}
-
-/// Compares the digits themselves: two numbers may be greater than any `usize`.
-fn is_less(a: &[u8], b: &[u8]) -> bool {
-    fn significant(digits: &[u8]) -> &[u8] {
-        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
-        &digits[zeros..]
-    }
-    let (a, b) = (significant(a), significant(b));
-    (a.len(), a) < (b.len(), b)
+/// Reads any number of digits. No content is as long as the greatest number, which stands for all beyond it.
+fn number(digits: &str) -> Option<usize> {
+    let are_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    are_digits.then(|| digits.parse().unwrap_or(usize::MAX))
 }
