@@ -3,6 +3,8 @@ package server
 import (
 	"runtime/debug"
 	"testing"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
 
 func testEnvelope(contents int64, around surroundings) envelope {
@@ -45,6 +47,23 @@ func TestThePartsFitTheMemoryTogether(t *testing.T) {
 				t.Errorf("%d: %+v", memory, e)
 			}
 		}
+	}
+}
+
+func TestThePartsOfAMemoryThatIsShort(t *testing.T) {
+	around := surroundings{memory: resting + 8<<20, charged: true, descriptors: 1 << 20}
+	for wanted, want := range map[int]envelope{
+		1000: {maxConnections: 1000, kept: (8<<20 - 1000*connectionCost) / 4},
+		1536: {maxConnections: 1536, kept: (8<<20 - 1536*connectionCost) / 4},
+		1537: {maxConnections: 1536, kept: (8<<20 - 1536*connectionCost) / 4, short: true},
+	} {
+		want.sockets, want.cost, want.limited, want.fits = 7<<20, connectionCost, true, true
+		if got := newEnvelope(wanted, 2, 0, around); got != want {
+			t.Errorf("%d: %+v", wanted, got)
+		}
+	}
+	if got := newEnvelope(1, 3, 0, surroundings{memory: resting}); got.kept != 3*2*guard.MaxHead {
+		t.Errorf("%+v", got)
 	}
 }
 

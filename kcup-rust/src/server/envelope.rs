@@ -195,6 +195,24 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_a_memory_that_is_short() {
+        let affordable = (6 << 20) / CONNECTION as usize;
+        for (wanted, short) in [(affordable - 1, false), (affordable, false), (affordable + 1, true)] {
+            let memory = Some(RESTING + (8 << 20));
+            let surroundings = Surroundings { memory, charged: true, sockets: None, descriptors: None };
+            let envelope = Envelope::new(wanted, 2, 0, surroundings);
+            let kept = ((8 << 20) - wanted.min(affordable) * CONNECTION as usize) / 4;
+            let parts = (envelope.max_connections, envelope.kept, envelope.short);
+            assert_eq!(parts, (wanted.min(affordable), kept, short));
+        }
+        let least = fits::least(2);
+        for (free, fits) in [(least - 1, false), (least, true)] {
+            assert_eq!(envelope(0, Some(RESTING + free), 1 << 20).fits, fits);
+        }
+        assert_eq!(envelope(0, Some(RESTING), 1 << 20).kept, LEAST_KEPT as usize);
+    }
+
+    #[test]
     fn what_the_kernel_holds_has_a_part_where_it_is_charged() {
         for (charged, sockets, want) in [
             (true, Some(1 << 20), (96 << 20) / 8 * 7),
