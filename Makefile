@@ -206,7 +206,7 @@ mutants-tool: $(VENV)/conformance.ok
 mutants-go: $(PYTHON)
 	@mkdir -p $(MUTANTS)
 	GOBIN=$(CURDIR)/bin/tools go install $(GREMLINS)
-	cd kcup-go && TMPDIR=$(MUTANTS) GOFLAGS="$$GOFLAGS -exec=$(CURDIR)/kcup-go/mutated" CGO_ENABLED=0 \
+	cd kcup-go && TMPDIR=$(MUTANTS) GOFLAGS="$${GOFLAGS:-} -exec=$(CURDIR)/kcup-go/mutated" CGO_ENABLED=0 \
 	  ../bin/tools/gremlins unleash --output $(MUTANTS)/go.json ./$(ROOM)
 	$(PYTHON) conformance/runner/mutants.py $(MUTANTS)/go.json $(ROOM)
 

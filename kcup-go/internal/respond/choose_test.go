@@ -120,8 +120,8 @@ func TestThePathIsThatOfTheTarget(t *testing.T) {
 }
 
 func TestOnlyLettersHaveTwoCases(t *testing.T) {
-	for text, want := range map[string]bool{"BYTES=": true, "bytes=": true, "bytes\x1d": false, "bytes]": false, "bytez=": false} {
-		if EqualFold([]byte(text), "bytes=") != want {
+	for text, want := range map[string]bool{"AZ=": true, "az=": true, "aZ\x1d": false, "az]": false, "ay=": false} {
+		if EqualFold([]byte(text), "az=") != want {
 			t.Errorf("%q", text)
 		}
 	}
