@@ -6,6 +6,7 @@ import platform
 import re
 import socket
 import time
+from collections import Counter
 from pathlib import Path
 
 SAMPLE_SECONDS = 1.0
@@ -81,11 +82,14 @@ def doubts_of(result, records):
     paced = sum(record["load_cpus"] / record["load_cpus_had"] > LOAD_LIMIT for record in loads)
     if paced:
         found.append(
-            f"The client is the bottleneck in {paced} of {len(loads)} measurements, where it used over {LOAD_LIMIT:.0%}"
-            " of its CPUs: requests per second are the client's there."
+            f"The load generator is the bottleneck in {paced} of {len(loads)} measurements, where it used over"
+            f" {LOAD_LIMIT:.0%} of its CPUs: requests per second are its own there."
         )
-    if errors := sum(record.get("errors") or 0 for record in records):
-        found.append(f"{errors} requests failed; they are in the table.")
+    failed = Counter()
+    for record in records:
+        failed[record["contender"]] += record.get("errors") or 0
+    if counts := ", ".join(f"{name} {count:,}" for name, count in failed.most_common() if count):
+        found.append(f"Requests failed: {counts}.")
     return found
 
 

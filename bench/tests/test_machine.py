@@ -20,14 +20,16 @@ QUIET = {"busy_before": 0.0, "stolen": 0.0}
 
 
 def test_a_client_that_sets_the_pace_is_a_doubt():
-    records = [{"load_cpus": 0.97, "load_cpus_had": 1}, {"load_cpus": 0.4, "load_cpus_had": 1}]
+    loads = [{"load_cpus": 0.97, "load_cpus_had": 1}, {"load_cpus": 0.4, "load_cpus_had": 1}]
+    records = [{"contender": "nginx", **load} for load in loads]
     assert "in 1 of 2 measurements" in machine.doubts_of(QUIET, records)[0]
     assert not machine.doubts_of(QUIET, records[1:])
 
 
 def test_others_the_host_and_errors_are_doubts():
-    others, host, failed = machine.doubts_of({"busy_before": 0.2, "stolen": 0.02}, [{"errors": 2}])
-    assert "shared" in others and "host" in host and failed.startswith("2 requests")
+    records = [{"contender": "nginx", "errors": 2}, {"contender": "caddy", "errors": 0}]
+    others, host, failed = machine.doubts_of({"busy_before": 0.2, "stolen": 0.02}, records)
+    assert "shared" in others and "host" in host and failed == "Requests failed: nginx 2."
 
 
 def group(path, **files):
