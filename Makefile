@@ -40,7 +40,7 @@ PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_ST
 EACH := build run test unit lint fuzz test-containers build-release sbom image image-publish image-release
 .PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak soak-readme mutants mutants-rust mutants-go mutants-suite test-vm vm vm-set-up verdicts corpus lint-shared readme clean \
   get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
-  bench bench-all bench-ready bench-baselines bench-peers bench-readme bench-guard $(SCENARIOS:%=bench-%) \
+  bench bench-all bench-ready bench-baselines bench-install bench-readme bench-guard $(SCENARIOS:%=bench-%) \
   unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%)
 
 ## make TARGET. [-rust|-go] means that the target also exists for one of the programs, as in `make test-go`.
@@ -220,7 +220,7 @@ $(addprefix image-,$(TWINS)): image-%:
 ##                              without a suffix also ci-local and every benchmark
 test-containers: containers-set-up ci-local-set-up
 	$(ENGINE) bash -c 'containers/build rust $(ARCHITECTURES) && containers/build go $(ARCHITECTURES) \
-	  && $(CONTAINERS) && $(PYTHON) -m pytest -q $(PIPELINE) && export QUICK=1 && $(MAKE) bench-peers bench-all'
+	  && $(CONTAINERS) && $(PYTHON) -m pytest -q $(PIPELINE) && export QUICK=1 && $(MAKE) bench-install bench-all'
 
 $(addprefix test-containers-,$(TWINS)): test-containers-%: containers-set-up
 	$(ENGINE) bash -c 'containers/build $* $(ARCHITECTURES) && $(CONTAINERS) --twin $*'
@@ -324,10 +324,10 @@ bench-baselines:
 	cd bench/baselines/rust && RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --quiet --release --locked --target $(GNU)
 	@install -D bench/baselines/rust/target/$(GNU)/release/bench-rust bin/bench-rust
 
-## bench-peers                  install absent competitors and tools. Debian (QUICK=1: only these): nginx-light lighttpd caddy
+## bench-install                install absent competitors and tools. Debian (QUICK=1: only these): nginx-light lighttpd caddy
 ##                              busybox-static wrk slowhttptest linux-perf; Go: k6; cargo, 2 to 5 minutes each: miniserve
 ##                              static-web-server inferno
-bench-peers: $(VENV)/bench.ok
+bench-install: $(VENV)/bench.ok
 	$(PYTHON) bench install
 
 ## bench-readme                 regenerate README's section on measurements from the last full run

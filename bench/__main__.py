@@ -19,8 +19,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import contenders
 import flame
-import peers
 import readme
 import reliability
 import report
@@ -28,13 +28,13 @@ import session
 from plan import scenarios, total
 from tables import broken
 
-ENGINE = str(peers.ROOT / "containers" / "with-engine")
+ENGINE = str(contenders.ROOT / "containers" / "with-engine")
 PROFILE_SECONDS = 2 if session.QUICK else 10
 
 
 def main():
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    peers.look_where_others_install()
+    contenders.look_where_others_install()
     parser = argparse.ArgumentParser(
         prog="bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -98,7 +98,7 @@ def run_in_order(chosen, directory, has_engine=False):
 
 def run_with_engine(words):
     """Runs this program again under the script that provides an engine. It is interrupted when this one is."""
-    process = subprocess.Popen([ENGINE, sys.executable, str(peers.HOME), *words], start_new_session=True)
+    process = subprocess.Popen([ENGINE, sys.executable, str(contenders.HOME), *words], start_new_session=True)
     try:
         status = process.wait()
     except KeyboardInterrupt:
@@ -123,7 +123,7 @@ def keep(directory):
 def finish(directory):
     report.write(directory)
     print((directory / "summary.md").read_text())
-    print(f"results: {directory.relative_to(peers.ROOT)}")
+    print(f"results: {directory.relative_to(contenders.ROOT)}")
     _, results = report.read(directory)
     if told := [line for result in results for line in broken(result)]:
         raise SystemExit("\n".join(told))
@@ -135,6 +135,10 @@ def profile(asked):
         flame.record(twin, PROFILE_SECONDS, runs[-1] if runs else session.RESULTS / "quick" / "profile")
 
 
+def install(_):
+    contenders.install([one for one in contenders.everything() if one.is_packaged() or not session.QUICK])
+
+
 COMMANDS = {
     "list": list_scenarios,
     "run": run_some,
@@ -142,7 +146,7 @@ COMMANDS = {
     "report": lambda asked: [report.write(Path(name).resolve()) for name in asked.names],
     "readme": lambda _: readme.update(),
     "reliability": lambda _: reliability.update(),
-    "install": lambda _: peers.install([one for one in peers.everything() if one.is_packaged() or not session.QUICK]),
+    "install": install,
     "profile": profile,
 }
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 
-from peers import ROOT
+from contenders import ROOT
 from servers import PATH, REQUEST, Terms, process
 
 sys.path.insert(0, str(ROOT / "conformance"))
@@ -87,8 +87,8 @@ class Reader(io.BufferedReader):
             return b""
 
 
-def measure(peer, point, run):
-    with process(peer, CONTENT.content, Terms()) as server:
+def measure(contender, point, run):
+    with process(contender, CONTENT.content, Terms()) as server:
         tag = own_tag(server.port)
         tasks = [
             (group, adapted(group, suite()[name], tag)) for group in run.scenario.groups for name in group["cases"]

@@ -9,7 +9,7 @@ import tarfile
 import uuid
 
 from cgroup import MEGABYTE, group_of
-from peers import fill_in, in_root
+from contenders import fill_in, in_root
 from servers import Server, content_in_directory, values, wait_until_served
 
 # The level with which `docker push` compresses layers.
@@ -17,27 +17,29 @@ GZIP_LEVEL = 6
 
 
 @contextlib.contextmanager
-def container(peer, content, terms):
-    """Runs the peer's image on the host's network, since a bridge would be measured as well."""
+def container(contender, content, terms):
+    """Runs the contender's image on the host's network, since a bridge would be measured as well."""
     name = f"kcup-bench-{uuid.uuid4().hex[:12]}"
     limits = ["--cpus", str(terms.cpus), "--memory", f"{terms.memory_mb}mb"]
     with content_in_directory(content) as file:
-        inside = {**values(peer, file, content, terms.workers), "dir": "/", "file": "/content.txt"}
-        environment = [word for key, value in peer.env.items() for word in ("--env", f"{key}={fill_in(value, inside)}")]
+        inside = {**values(contender, file, content, terms.workers), "dir": "/", "file": "/content.txt"}
+        environment = [
+            word for key, value in contender.env.items() for word in ("--env", f"{key}={fill_in(value, inside)}")
+        ]
         options = ["--network", "host", "--volume", f"{file}:/content.txt:ro", *environment]
         try:
-            args = [fill_in(word, inside) for word in peer.args]
-            docker("run", "--detach", "--name", name, *limits, *options, peer.image, *args)
+            args = [fill_in(word, inside) for word in contender.args]
+            docker("run", "--detach", "--name", name, *limits, *options, contender.image, *args)
             pid = int(docker("inspect", "--format", "{{.State.Pid}}", name))
             server = Server(
-                peer.port,
+                contender.port,
                 pid,
                 group_of(pid),
                 file.parent,
                 is_running=lambda: docker("inspect", "--format", "{{.State.Running}}", name) == "true",
                 was_killed=lambda: docker("inspect", "--format", "{{.State.OOMKilled}}", name) == "true",
             )
-            wait_until_served(peer, content, server.is_running, lambda: docker("logs", name))
+            wait_until_served(contender, content, server.is_running, lambda: docker("logs", name))
             yield server
         finally:
             subprocess.run(["docker", "rm", "--force", name], capture_output=True, check=False)
@@ -50,11 +52,11 @@ def docker(*args):
     return done.stdout.strip()
 
 
-def build_image(peer):
-    """Builds the peer's image, unless nothing has changed."""
-    done = subprocess.run(in_root(peer.build).split(), capture_output=True, text=True, check=False)
+def build_image(contender):
+    """Builds the contender's image, unless nothing has changed."""
+    done = subprocess.run(in_root(contender.build).split(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise SystemExit(f"{peer.build}: {done.stderr.strip()}")
+        raise SystemExit(f"{contender.build}: {done.stderr.strip()}")
 
 
 def copy_from_image(image, path, target):

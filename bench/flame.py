@@ -7,9 +7,9 @@ import subprocess
 from collections import Counter
 from dataclasses import replace
 
+from contenders import ROOT, find_contender, install, tool
 from load import placed
 from loads import wrk
-from peers import ROOT, install, peer, tool
 from servers import process, stop, text_of_size
 from tables import markdown, size_name
 
@@ -25,7 +25,7 @@ NANOSECONDS = 1e9
 def record(twin, seconds, directory):
     """Records bin/profile/kcup-TWIN; writes a flame graph and a page of the most expensive functions."""
     install([tool(name) for name in ("wrk", "perf", "inferno")])
-    profiled = replace(peer(f"kcup-{twin}"), program=str(ROOT / "bin" / "profile" / f"kcup-{twin}"))
+    profiled = replace(find_contender(f"kcup-{twin}"), program=str(ROOT / "bin" / "profile" / f"kcup-{twin}"))
     terms, load_cpus = placed({"placement": "apart"})
     with process(profiled, text_of_size(SIZE), terms) as server:
         data = server.directory / "perf.data"

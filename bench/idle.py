@@ -22,10 +22,10 @@ OPEN_SECONDS = 120
 SHOW_EVERY = 256
 
 
-def measure(peer, point, run):
+def measure(contender, point, run):
     records, connections = [], []
     until = time.monotonic() + OPEN_SECONDS
-    with process(peer, CONTENT, Terms(WORKERS, memory_mb=point["memory_mb"])) as server:
+    with process(contender, CONTENT, Terms(WORKERS, memory_mb=point["memory_mb"])) as server:
         try:
             for rung in point["rungs"]:
                 failure = open_up_to(rung, connections, server, run, until)

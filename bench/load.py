@@ -8,21 +8,21 @@ import contextlib
 import os
 from pathlib import Path
 
+from contenders import TWINS
 from engine import container
 from loads import k6, slow_clients, wrk
-from peers import TWINS
 from servers import Terms, process, text_of_size
 
 MICROSECONDS = 1e6
 MEGABYTE = 1e6
 
 
-def measure(peer, point, run):
+def measure(contender, point, run):
     terms, load_cpus = placed(point)
     # A server without an image runs as a process with a container's limits.
-    host = container if point.get("container") and peer.image else process
+    host = container if point.get("container") and contender.image else process
     memory = []
-    with host(peer, content(point), terms) as server:
+    with host(contender, content(point), terms) as server:
         if point["placement"] == "pinned":
             pin_each_thread(server)
 
@@ -36,7 +36,7 @@ def measure(peer, point, run):
         slow, count = point.get("slow", "none"), point.get("slow_clients", 0)
         with slow_clients(slow, count, server.port, load_cpus) as slow_open:
             before = server.group.cpu_seconds()
-            load = run_load(peer, point, run, server, load_cpus, tick)
+            load = run_load(contender, point, run, server, load_cpus, tick)
             killed = server.was_killed() or not server.is_running()
             cpu = None if killed else server.group.cpu_seconds() - before
     if memory:
@@ -50,16 +50,16 @@ def content(point):
     return point["text"].encode() if "text" in point else text_of_size(point["size"])
 
 
-def run_load(peer, point, run, server, cpus, tick):
+def run_load(contender, point, run, server, cpus, tick):
     seconds = run.scenario.seconds_at(point)
     if "vus" not in point:
         threads = point.get("threads", len(cpus))
         return wrk(server.port, threads, point["connections"], seconds, cpus, tick)
-    summary = run.directory / "k6" / "-".join([peer.name, f"{point['vus']}-users"])
+    summary = run.directory / "k6" / "-".join([contender.name, f"{point['vus']}-users"])
     summary.parent.mkdir(parents=True, exist_ok=True)
     file = server.directory / "content.txt"
     load = k6(server.port, file, point["vus"], seconds, summary, cpus, tick)
-    if peer.name not in TWINS:
+    if contender.name not in TWINS:
         # Written for all, since that costs k6 time; too large to keep for all.
         Path(f"{summary}.html").unlink(missing_ok=True)
     return load

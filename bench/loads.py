@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from peers import HOME
+from contenders import HOME
 from servers import PATH, stop
 
 TICK_SECONDS = 0.5

@@ -5,7 +5,7 @@ import itertools
 import tomllib
 from dataclasses import dataclass, field
 
-from peers import HOME, choose
+from contenders import HOME, choose
 
 SCENARIOS = HOME / "scenarios"
 # For conformance checks of programs and images, and for the pages, in a full and in a quick run, without builds.
@@ -60,8 +60,8 @@ class Scenario:
         return self.rounds * sum(
             self.seconds_at(point) + self.overhead
             for point in self.combinations()
-            for peer in present
-            if peer.serves(point.get("size", 0))
+            for contender in present
+            if contender.serves(point.get("size", 0))
         )
 
 

@@ -1,8 +1,8 @@
 """README's section of measurements, generated from the last full run that is committed."""
 
 import report
+from contenders import ROOT, TWINS
 from machine import ALWAYS
-from peers import ROOT, TWINS
 from report import pages, read
 from session import RESULTS
 from tables import cell_of, losses, markdown, number, point_name, points, ratio_of, size_name

@@ -4,9 +4,9 @@ import json
 import statistics
 
 from axes import STYLE, draw_grid, grid, headline, ink, name_ends
+from contenders import ROOT
 from matplotlib import pyplot
 from matplotlib.ticker import MaxNLocator
-from peers import ROOT
 from readme import README, split
 from report import pages
 from tables import markdown

@@ -4,8 +4,8 @@ import json
 import math
 
 from charts import draw
+from contenders import TWINS
 from machine import ALWAYS
-from peers import TWINS
 from tables import METRICS, losses, markdown, name_of, number, points, scenario_table
 
 
@@ -49,7 +49,7 @@ def readme(about, results, notes):
         words(["", "version"], [(name, f"`{said}`") for name, said in about["versions"].items()]),
         absent(results),
         "## How",
-        "The options of every contender are those of `bench/peers.toml`; sizes, connections and seconds are those of "
+        "The options of every contender are in `bench/contenders.toml`; sizes, connections and seconds are in "
         "`bench/scenarios/`.",
         markdown(*course(results)),
         notes,

@@ -12,7 +12,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
 from cgroup import Group, new_group
-from peers import ROOT, fill_in, in_root
+from contenders import ROOT, fill_in, in_root
 
 READY_SECONDS = 10
 # Enough for a server that drains; others are killed.
@@ -62,68 +62,68 @@ def content_in_directory(content):
         yield path
 
 
-def values(peer, file, content, workers):
-    common = {"root": ROOT, "port": peer.port, "dir": file.parent, "file": file, "workers": workers}
-    text = content.decode(errors="replace") if len(content) <= (peer.largest or 0) else ""
+def values(contender, file, content, workers):
+    common = {"root": ROOT, "port": contender.port, "dir": file.parent, "file": file, "workers": workers}
+    text = content.decode(errors="replace") if len(content) <= (contender.largest or 0) else ""
     return {**common, "size": len(content), "text": text}
 
 
-def start(peer, known, prepare=lambda: None, output=subprocess.DEVNULL):
-    """Starts a peer as a process in its own session, since some pass the signal that ends them on to their
+def start(contender, known, prepare=lambda: None, output=subprocess.DEVNULL):
+    """Starts a contender as a process in its own session, since some pass the signal that ends them on to their
     process group."""
-    config = fill_in(peer.config.replace("{serve}", peer.serve), known)
+    config = fill_in(contender.config.replace("{serve}", contender.serve), known)
     (Path(known["dir"]) / "config").write_text(config)
-    environment = {**os.environ, **{key: fill_in(value, known) for key, value in peer.env.items()}}
-    command = [in_root(peer.program), *(fill_in(word, known) for word in peer.args)]
+    environment = {**os.environ, **{key: fill_in(value, known) for key, value in contender.env.items()}}
+    command = [in_root(contender.program), *(fill_in(word, known) for word in contender.args)]
     return subprocess.Popen(
         command, stdout=output, stderr=output, env=environment, start_new_session=True, preexec_fn=prepare
     )
 
 
 @contextlib.contextmanager
-def process(peer, content, terms):
+def process(contender, content, terms):
     with (
         content_in_directory(content) as file,
-        new_group(peer.name, terms.cpus, terms.memory_mb) as group,
+        new_group(contender.name, terms.cpus, terms.memory_mb) as group,
         (file.parent / "log").open("w+") as log,
     ):
-        reject_taken_port(peer)
+        reject_taken_port(contender)
 
         def prepare():
             group.enter()
             if terms.on_cpus:
                 os.sched_setaffinity(0, terms.on_cpus)
 
-        running = start(peer, values(peer, file, content, terms.workers), prepare, log)
+        running = start(contender, values(contender, file, content, terms.workers), prepare, log)
         try:
             server = Server(
-                peer.port,
+                contender.port,
                 running.pid,
                 group,
                 file.parent,
                 is_running=lambda: running.poll() is None,
                 was_killed=lambda: group.kills() > 0,
             )
-            wait_until_served(peer, content, server.is_running, (file.parent / "log").read_text)
+            wait_until_served(contender, content, server.is_running, (file.parent / "log").read_text)
             yield server
         finally:
             stop(running)
 
 
-def reject_taken_port(peer):
+def reject_taken_port(contender):
     with contextlib.closing(socket.socket()) as probe:
-        if probe.connect_ex(("127.0.0.1", peer.port)) == 0:
-            raise SystemExit(f"port {peer.port} is taken: {peer.name} cannot be measured")
+        if probe.connect_ex(("127.0.0.1", contender.port)) == 0:
+            raise SystemExit(f"port {contender.port} is taken: {contender.name} cannot be measured")
 
 
-def wait_until_served(peer, content, is_running, log):
+def wait_until_served(contender, content, is_running, log):
     """Waits until the whole content has been fetched once, so that the right server is measured."""
     until = time.monotonic() + READY_SECONDS
     while time.monotonic() < until and is_running():
         with contextlib.suppress(OSError, HTTPException):
-            got = fetch(peer.port)
+            got = fetch(contender.port)
             # The floor serves other bytes, of the same length.
-            if (got != content and peer.name != "floor") or len(got) != len(content):
+            if (got != content and contender.name != "floor") or len(got) != len(content):
                 raise Unserved(f"answers with something else than the content: {got[:100]!r}")
             return
         time.sleep(0.02)

@@ -16,9 +16,9 @@ import idle
 import load
 import machine
 import startup
+from contenders import BINARIES, ROOT, TWINS, choose, find_contender, fingerprint, install, tool
 from engine import build_image, copy_from_image
 from loads import LoadError
-from peers import BINARIES, ROOT, TWINS, choose, fingerprint, install, peer, tool
 from plan import scenario
 from servers import Unserved
 from tables import DIMENSIONS, point_name
@@ -62,7 +62,7 @@ def begin(command, chosen):
     now = datetime.datetime.now(datetime.UTC)
     directory = RESULTS / ("quick" if QUICK else "part") / f"{now:%Y-%m-%dT%H%M%S}-{machine.slug(facts)}"
     directory.mkdir(parents=True)
-    used = [use for one in chosen for use in [*map(peer, one.contenders), *map(tool, one.tools)]]
+    used = [use for one in chosen for use in [*map(find_contender, one.contenders), *map(tool, one.tools)]]
     about = {
         "command": command,
         "began": f"{now:%Y-%m-%d %H:%M} UTC",
@@ -109,16 +109,16 @@ def measure(name, directory):
     tools = [tool(needed) for needed in one.tools]
     # Building a tool would take longer than a quick run.
     if QUICK and (missing := [needed.name for needed in tools if not needed.path() and not needed.is_packaged()]):
-        print(f"{name}: not run, since {', '.join(missing)} is absent (make bench-peers)", flush=True)
+        print(f"{name}: not run, since {', '.join(missing)} is absent (make bench-install)", flush=True)
         return
     install(tools)
-    peers, absent = choose(one.contenders)
+    contenders, absent = choose(one.contenders)
     raise_descriptor_limit()
-    checked = prepare_images(one, peers) if one.engine else {}
+    checked = prepare_images(one, contenders) if one.engine else {}
     busy, warnings = machine.busy(), machine.doubts()
     began, before = time.monotonic(), machine.cpu_times()
     run = Run(one, directory)
-    records = list(turns(one, peers, run))
+    records = list(turns(one, contenders, run))
     run.clear()
     result = {
         "scenario": name,
@@ -133,20 +133,20 @@ def measure(name, directory):
     write({**result, "records": records}, directory)
 
 
-def prepare_images(one, peers):
+def prepare_images(one, contenders):
     """Builds the images; if containers are measured, first runs the suite against the programs in them."""
-    for contender in {each.image: each for each in peers if each.image}.values():
+    for contender in {each.image: each for each in contenders if each.image}.values():
         print(f"image {contender.image}", flush=True)
         build_image(contender)
     return conformance_of_images() if any("container" in point for point in one.points) else {}
 
 
-def turns(one, peers, run):
+def turns(one, contenders, run):
     """Yields records: at each point, in each round, one measurement of every contender."""
     for point in one.combinations():
         for turn in range(one.rounds):
             run.first_round = turn == 0
-            for contender in peers:
+            for contender in contenders:
                 if not contender.serves(point.get("size", 0)):
                     continue
                 told = {name: point[name] for name in DIMENSIONS if name in point}

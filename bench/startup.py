@@ -18,29 +18,29 @@ RETRY_SECONDS = 0.0002
 SETTLE_SECONDS = 0.5
 
 
-def measure(peer, point, run):
+def measure(contender, point, run):
     content = text_of_size(point["size"])
-    with content_in_directory(content) as file, new_group(peer.name) as group:
-        reject_taken_port(peer)
+    with content_in_directory(content) as file, new_group(contender.name) as group:
+        reject_taken_port(contender)
         began = time.monotonic()
-        running = start(peer, values(peer, file, content, WORKERS), group.enter)
+        running = start(contender, values(contender, file, content, WORKERS), group.enter)
         try:
-            wait_for_first_byte(peer, running)
+            wait_for_first_byte(contender, running)
             milliseconds = (time.monotonic() - began) * 1000
             time.sleep(SETTLE_SECONDS)
             resident = sum(proportional_share(pid) for pid in group.processes())
         finally:
             stop(running)
-    size = os.stat(os.path.realpath(peer.path())).st_size
+    size = os.stat(os.path.realpath(contender.path())).st_size
     record = {"first_byte_ms": milliseconds, "resident_mb": resident / MEGABYTE, "program_mb": size / MEGABYTE}
-    return [{**record, **(image_sizes(peer.image) if peer.image and run.first_round else {})}]
+    return [{**record, **(image_sizes(contender.image) if contender.image and run.first_round else {})}]
 
 
-def wait_for_first_byte(peer, running):
+def wait_for_first_byte(contender, running):
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and running.poll() is None:
         try:
-            with socket.create_connection(("127.0.0.1", peer.port)) as connection:
+            with socket.create_connection(("127.0.0.1", contender.port)) as connection:
                 connection.sendall(REQUEST)
                 if connection.recv(1):
                     return

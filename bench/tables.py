@@ -3,7 +3,7 @@
 import statistics
 from dataclasses import dataclass
 
-from peers import TWINS
+from contenders import TWINS
 
 LESS, MORE = "less", "more"
 

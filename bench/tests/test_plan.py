@@ -1,9 +1,9 @@
-"""The files of scenarios and peers: everything they name exists, and a run takes no longer than allowed."""
+"""The files of scenarios and contenders: everything they name exists, and a run takes no longer than allowed."""
 
 import charts
 import correctness
 import pytest
-from peers import choose, everything, fill_in, peer, tool
+from contenders import choose, everything, fill_in, find_contender, tool
 from plan import scenarios, total
 from session import KINDS
 from tables import DIMENSIONS, METRICS
@@ -17,7 +17,7 @@ def test_what_a_scenario_names_is_declared(one):
     assert one.kind in KINDS
     assert one.reference in one.contenders
     for name in one.contenders:
-        assert peer(name).install
+        assert find_contender(name).install
     for name in one.tools:
         assert tool(name).install
     assert {*one.metrics, *one.judged} <= METRICS.keys()
@@ -40,7 +40,7 @@ def test_engines_come_last():
 
 @pytest.mark.parametrize(("quick", "most"), [(False, FULL_SECONDS), (True, QUICK_SECONDS)])
 def test_a_run_of_all_is_short_enough(quick, most, monkeypatch):
-    monkeypatch.setattr("plan.choose", lambda names: ([peer(name) for name in names], {}))
+    monkeypatch.setattr("plan.choose", lambda names: ([find_contender(name) for name in names], {}))
     assert total(quick) < most
 
 

@@ -1,4 +1,4 @@
-"""The servers and tools declared in peers.toml: which are installed, their versions, how to install the others."""
+"""The servers and tools declared in contenders.toml: which are installed, their versions, how to install the others."""
 
 import functools
 import hashlib
@@ -19,7 +19,7 @@ BINARIES = [str(ROOT / "bin" / twin) for twin in TWINS]
 
 @dataclass(frozen=True)
 class Tool:
-    """A program. Its keys are explained in peers.toml."""
+    """A program. Its keys are explained in contenders.toml."""
 
     name: str
     program: str
@@ -48,7 +48,7 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Peer(Tool):
+class Contender(Tool):
     port: int
     args: list[str]
     env: dict[str, str] = field(default_factory=dict)
@@ -75,13 +75,13 @@ def fill_in(text, values):
 
 @functools.cache
 def declared():
-    return tomllib.loads((HOME / "peers.toml").read_text())
+    return tomllib.loads((HOME / "contenders.toml").read_text())
 
 
-def peer(name):
-    table = declared()["peer"][name]
-    inherited = declared()["peer"][table["like"]] if "like" in table else {}
-    return Peer(name, **{key: value for key, value in {**inherited, **table}.items() if key != "like"})
+def find_contender(name):
+    table = declared()["contender"][name]
+    inherited = declared()["contender"][table["like"]] if "like" in table else {}
+    return Contender(name, **{key: value for key, value in {**inherited, **table}.items() if key != "like"})
 
 
 def tool(name):
@@ -89,14 +89,14 @@ def tool(name):
 
 
 def everything():
-    return [*map(peer, declared()["peer"]), *map(tool, declared()["tool"])]
+    return [*map(find_contender, declared()["contender"]), *map(tool, declared()["tool"])]
 
 
 def choose(names):
-    """The peers of these names that are installed, and how to install the others."""
-    peers = [peer(name) for name in names]
-    absent = {peer.name: peer.install.replace("{root}", ".") for peer in peers if not peer.path()}
-    return [peer for peer in peers if peer.name not in absent], absent
+    """The contenders of these names that are installed, and how to install the others."""
+    found = [find_contender(name) for name in names]
+    absent = {one.name: one.install.replace("{root}", ".") for one in found if not one.path()}
+    return [one for one in found if one.name not in absent], absent
 
 
 def look_where_others_install():
