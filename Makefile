@@ -173,26 +173,26 @@ corpus: fuzz-tool
 	cd kcup-rust && $(FUZZ_RUST) build --sanitizer none
 	python3 conformance/runner/corpus.py
 
-## mutants [-rust|-go|-suite]   one small change to a program after the other, for each of which a unit test must fail, or of the suite
-##                              a case; hours (ARGS="--re src/respond/" for a part of kcup-rust, ROOM=internal/respond of kcup-go)
+## mutants [-rust|-go|-suite]   make small changes to a program; for each one a unit test, or with -suite a case, must fail. Takes hours
+##                              (ARGS="--re src/respond/": a part of kcup-rust; ROOM=internal/respond: a part of kcup-go)
 mutants: mutants-rust mutants-go mutants-suite
 
-# Both tools change a copy of the program. Its unit tests read ../conformance, which they find beside the copy.
+# Both tools change a copy of the program, beside a copy of ../conformance, which the unit tests read.
 MUTANTS := $(CURDIR)/bin/mutants
-# The part of the suite that takes seconds.
+# The part of the suite that takes only seconds.
 MUTANTS_SUITE := http guard vectors
 MUTATE = cd kcup-rust && TMPDIR=$(MUTANTS) CARGO_TARGET_DIR=$(MUTANTS)/target CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_CASES=64 \
   SUITE="TMPDIR=/tmp $(CURDIR)/$(PYTHON) -m pytest -q -x $(MUTANTS_SUITE:%=$(CURDIR)/conformance/test_%.py)" $(CARGO) mutants $(ARGS)
 ROOM ?= internal
 
-# What no unit test finds is tried once more, with the suite.
+# A change that no unit test finds is tried again with the suite.
 mutants-rust: mutants-tool
 	rm -rf $(MUTANTS)/rust
 	$(MUTATE) --output $(MUTANTS)/rust -C --lib || [[ $$? = [23] ]]
 	$(MUTATE) --output $(MUTANTS)/rust -C --test=suite --iterate || [[ $$? = [23] ]]
 	@! grep . $(MUTANTS)/rust/mutants.out/missed.txt
 
-# The other way round: the suite has to find what kcup-rust may do wrong, as if there were no unit tests.
+# With the suite alone, as if there were no unit tests.
 mutants-suite: mutants-tool
 	$(MUTATE) --output $(MUTANTS)/suite --config .cargo/mutants-suite.toml -C --test=suite || [[ $$? = [23] ]]
 	@! grep . $(MUTANTS)/suite/mutants.out/missed.txt
