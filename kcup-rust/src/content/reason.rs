@@ -17,7 +17,6 @@ pub fn reason(error: &io::Error) -> String {
         ErrorKind::IsADirectory => {
             "it is a directory (Docker creates one when the source of a mount is missing)"
         }
-        ErrorKind::OutOfMemory | ErrorKind::StorageFull => "there is not enough memory for it",
         ErrorKind::AddrInUse => "address already in use",
         ErrorKind::AddrNotAvailable => "address not available",
         _ if Errno::from_io_error(error) == Some(Errno::MFILE) => "too many open files",

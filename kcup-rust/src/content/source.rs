@@ -1,8 +1,7 @@
 //! Reading the content whole: at the start, and again for a reload (K-11, K-12, K-101).
 
 use std::fs::File;
-use std::io;
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::SystemTime;
@@ -124,7 +123,12 @@ fn regular(path: &Path, options: &Options, enough: u64, has_memory: HasMemory) -
 }
 
 fn unreadable(options: &Options, error: &io::Error) -> String {
-    format!("cannot read content from {}: {}", options.origin(), reason(error))
+    let reason = match error.kind() {
+        // A file in memory says that storage is full.
+        ErrorKind::OutOfMemory | ErrorKind::StorageFull => "there is not enough memory for it".into(),
+        _ => reason(error),
+    };
+    format!("cannot read content from {}: {reason}", options.origin())
 }
 
 #[cfg(test)]
