@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Stream writes lines to standard output or standard error without ever waiting for it: whoever reads these may stop doing
-// so, and serving goes on (K-20, K-127). Lines beyond what fits in between are lost.
+// Stream writes lines to standard output or standard error without ever waiting for it: their readers may stop reading,
+// and serving goes on (K-20, K-127). Lines beyond what fits in between are lost.
 type Stream struct {
 	out     io.Writer
 	batches chan batch

@@ -41,7 +41,7 @@ type Content struct {
 	OneShot      bool   // it was not read from a regular file, and cannot be read again
 	Plain        bool   // it has no variants for want of memory
 	Variants     [Codings]Variant
-	Warnings     []string // that whoever runs us should see
+	Warnings     []string // for the person who runs kcup
 	Advice       string   // what there is to do elsewhere, if anything
 }
 

@@ -51,7 +51,7 @@ var mediaTypes = map[string]string{
 	"ttf":         "font/ttf",
 }
 
-// mediaType is K-43: as asked, else by name, else by content; and whether K-45 calls it textual.
+// mediaType chooses as K-43 says: the one asked for, or by name, or by content. textual is K-45.
 func mediaType(name, asked string, b []byte) (kind string, textual bool) {
 	if asked != "" {
 		return asked, isTextual(asked)

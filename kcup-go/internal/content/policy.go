@@ -12,7 +12,7 @@ import (
 // enoughPolicy is how many bytes of a policy are read: one more than it may have.
 const enoughPolicy = mtasts.MaxSize + 1
 
-// publish makes the content of an MTA-STS policy, with what whoever publishes it should know.
+// publish makes the content of an MTA-STS policy, with warnings and advice for the person who publishes it.
 func publish(source Source, cfg *config.Config) (*Content, error) {
 	defer source.Release()
 	findings, err := publishable(source.Bytes, cfg)

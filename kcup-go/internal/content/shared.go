@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Shared is a file in memory, and its bytes. They are there until release: whoever holds on to a slice of them holds a
-// reference to the Content, or is the only one who knows the Source.
+// Shared is a file in memory, and its bytes. They are there until release: a slice of them may be kept only by a holder
+// of the Content, or by the owner of the Source.
 type Shared struct {
 	bytes   []byte
 	fd      int
@@ -19,7 +19,7 @@ type Shared struct {
 
 const (
 	huge = 2 << 20
-	// A part of the file that has so many bytes is worth a huge page.
+	// A part of the file of this many bytes is worth a huge page.
 	worth = 1_000_000
 )
 
@@ -76,7 +76,7 @@ func (s *Shared) release() {
 	s.bytes, s.fd = nil, -1
 }
 
-// filling is a file in memory that is being written, so that what is read lies nowhere else.
+// filling is a file in memory that is being written, so that the bytes that are read lie nowhere else.
 type filling struct {
 	fd     int
 	length int64

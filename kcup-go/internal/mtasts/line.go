@@ -77,7 +77,7 @@ func (l line) pair() (p pair, found bool) {
 	return p, true
 }
 
-// comment returns where a line that is a comment begins to be one, from 0; else -1.
+// comment returns where the comment begins in a line that is one, from 0, and otherwise -1.
 func comment(line []byte) int {
 	text := bytes.TrimLeft(line, blanks)
 	if !bytes.HasPrefix(text, []byte{'#'}) {

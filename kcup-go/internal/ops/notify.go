@@ -51,7 +51,7 @@ func (n *Notifier) Reloading() {
 // Stopping is said when the drain begins.
 func (n *Notifier) Stopping() { n.tell(stopping) }
 
-// tell says nothing behind the last word, whoever began to speak before.
+// tell sends nothing after STOPPING=1, even if another goroutine began before.
 func (n *Notifier) tell(state string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

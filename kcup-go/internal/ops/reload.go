@@ -60,7 +60,7 @@ func (r *Reload) Run() {
 			return
 		case <-r.hangups:
 			r.manager.Reloading()
-			r.failure = "" // who asks is answered
+			r.failure = "" // a reload that was asked for says what came of it
 			r.load(r.read())
 			r.server.Abandon() // what a reload that failed would have needed
 			r.manager.Ready()

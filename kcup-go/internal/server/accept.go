@@ -26,8 +26,8 @@ type acceptor struct {
 	listener *listener
 	file     *os.File // the listener's, for the runtime to wait for
 	raw      syscall.RawConn
-	ceiling  int  // so many were open when descriptors ran out; 0 is unknown
-	crowded  bool // somebody has waited in vain for a silent one, and somebody has waited ever since
+	ceiling  int  // connections that were open when descriptors ran out; 0: they have not
+	crowded  bool // a newcomer has waited in vain for a silent connection, and some have waited ever since
 	draining atomic.Bool
 	lastLog  time.Time
 }
@@ -76,7 +76,7 @@ func (a *acceptor) nudge() {
 
 // drain accepts what waits.
 func (a *acceptor) drain() error {
-	// First, so that whoever is accepted from now on gets a last response.
+	// First, so that each connection accepted from now on gets its last response.
 	a.tellAll(func(m *mailbox) { m.drain = true })
 	for {
 		fd, err := accept(a.listener.fd)
@@ -148,11 +148,11 @@ func isOfConnection(err syscall.Errno) bool {
 	return false
 }
 
-// makeRoom has one connection after the other closed (K-84), for as long as there are too many: silent ones, or anybody's
-// where nobody need wait for these.
+// makeRoom has connections closed, one after the other, while there are too many (K-84): silent ones or, when newcomers have
+// waited long enough for these, any.
 func (a *acceptor) makeRoom(tooMany func() bool) {
 	for since := time.Now(); tooMany() && !a.draining.Load(); {
-		a.room.wanted.Store(true) // before looking, so that whoever closes or falls silent in between wakes us
+		a.room.wanted.Store(true) // before looking, so that a connection that closes or falls silent in between wakes us
 		w := firstOf(a.workers, false)
 		anybody := w == nil && (a.crowded || a.isOver() || time.Since(since) >= admitTime)
 		if anybody {

@@ -24,7 +24,7 @@ const (
 	leastDescriptorsOfWorker = 2
 )
 
-// HasRoom says, before there is a server, whether so many bytes more may be taken for content. It is asked until close.
+// HasRoom says, before there is a server, whether this many more bytes may be taken for content, until close is called.
 func HasRoom(cfg *config.Config) (has func(needed int64) bool, close func()) {
 	m, least := openMemory(), starting+least(threads(cfg))
 	return func(needed int64) bool { return m.has(needed + least) }, m.close

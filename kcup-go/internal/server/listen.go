@@ -20,7 +20,7 @@ type listener struct {
 	isUnix bool
 }
 
-// newListener takes the socket that was passed, else makes one.
+// newListener takes the socket that was passed, or makes one.
 func newListener(cfg *config.Config) (*listener, error) {
 	if l, err := passed(); l != nil || err != nil {
 		return l, err
@@ -81,7 +81,7 @@ func setOptions(fd int) error {
 }
 
 // setLimits sets what the kernel may hold for a connection (K-87); unix sockets do not inherit it. An urgent byte is
-// one like any other: else FIONREAD would count it and no read would give it.
+// one like any other; otherwise FIONREAD would count it, and no read would return it.
 func setLimits(fd int) error {
 	for _, option := range [...][2]int{
 		{unix.SO_SNDBUF, leastBuffer / 2}, {unix.SO_RCVBUF, receiveBuffer / 2}, {unix.SO_OOBINLINE, 1},

@@ -23,7 +23,7 @@ const nobody = math.MaxUint32
 type status struct {
 	open      atomic.Int32         // also those that are still in the mailbox
 	evictions atomic.Uint32        // how many the acceptor asked for and are over
-	first     [ranks]atomic.Uint32 // of each rank who goes first: the lower the sooner; or nobody
+	first     [ranks]atomic.Uint32 // of each rank, when its next connection would go: the lowest goes first; nobody: it has none
 }
 
 // room wakes an acceptor that waits because --max-connections are open and nobody may make room yet (K-84).

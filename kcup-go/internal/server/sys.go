@@ -93,7 +93,7 @@ func ready(epoll int, events []unix.EpollEvent) int {
 	return int(n)
 }
 
-// await collects events, waiting for the first at most so many milliseconds; -1 is without end.
+// await collects events, and waits at most this many milliseconds for the first; -1 is without end.
 func await(epoll int, events []unix.EpollEvent, milliseconds int) (int, error) {
 	n, err := unix.EpollWait(epoll, events, milliseconds)
 	if err == unix.EINTR {

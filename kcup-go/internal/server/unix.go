@@ -17,7 +17,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
-// unixMode lets anybody in who may enter the directory.
+// unixMode leaves it to the directory who may connect.
 const unixMode = 0o666
 
 // unixName is what a unix socket is called.
@@ -70,7 +70,7 @@ func unixSocket() (fd int, err error) {
 	return unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 }
 
-// DialUnix connects to the socket at a path, and waits for so long. The error is then EAGAIN.
+// DialUnix connects to the socket at a path, and waits at most this long. The error is then EAGAIN.
 func DialUnix(path string, most time.Duration) (net.Conn, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

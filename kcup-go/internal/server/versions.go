@@ -141,7 +141,7 @@ func (s *Server) enforce(e envelope) {
 	s.acceptor.nudge()
 }
 
-// within waits until something is so, for at most so long, and says whether it is.
+// within waits for a condition, at most this long, and says whether it holds.
 func within(most time.Duration, is func() bool) bool {
 	for end := time.Now().Add(most); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

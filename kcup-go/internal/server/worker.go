@@ -17,7 +17,7 @@ const (
 	readSize   = 16384
 	glanceTime = 2 // ticks
 	lineAge    = 2 // ticks
-	// K-88: so many responses, and so much of one, are a connection's turn.
+	// A connection's turn is this many responses, and this many bytes of one (K-88).
 	turnAnswers = 16
 	turnBytes   = 1 << 20
 )
