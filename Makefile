@@ -177,7 +177,7 @@ corpus: fuzz-tool
 ##                              (ARGS="--re src/respond/": a part of kcup-rust; ROOM=internal/respond: a part of kcup-go)
 mutants: mutants-rust mutants-go mutants-suite
 
-# Both tools change a copy of the program, beside a copy of ../conformance, which the unit tests read.
+# Both tools change a copy of the program, beside a link to ../conformance, which the unit tests read.
 MUTANTS := $(CURDIR)/bin/mutants
 # The part of the suite that takes only seconds.
 MUTANTS_SUITE := http guard vectors
