@@ -205,7 +205,7 @@ mod tests {
             let parts = (envelope.max_connections, envelope.kept, envelope.short);
             assert_eq!(parts, (wanted.min(affordable), kept, short));
         }
-        let least = fits::least(2);
+        let least = least(2);
         for (free, fits) in [(least - 1, false), (least, true)] {
             assert_eq!(envelope(0, Some(RESTING + free), 1 << 20).fits, fits);
         }

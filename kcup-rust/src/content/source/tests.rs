@@ -198,7 +198,7 @@ fn room_is_asked_once_of_a_file_and_as_it_comes_of_a_stream() {
         assert_eq!((read.len(), plain, asked.borrow().len() == 1), (300_000, false, once), "{asked:?}");
     }
     let short = file::read_all(&b"x"[..], 0, &options, u64::MAX, &|_| false, || Ok(()));
-    assert_eq!(short.unwrap_err().kind(), io::ErrorKind::OutOfMemory);
+    assert_eq!(short.unwrap_err().kind(), ErrorKind::OutOfMemory);
 }
 
 #[test]
