@@ -1,10 +1,12 @@
 package content
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
@@ -100,8 +102,15 @@ func forVariants(size int64, cfg *config.Config) int64 {
 }
 
 func unreadable(cfg *config.Config, err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, syscall.EISDIR):
+		err = errDirectory
+	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
+		err = errNoMemory
+	case errors.Is(err, os.ErrDeadlineExceeded): // a file that makes its reader wait
+		err = errNotRegular
 	}
 	return fmt.Errorf("cannot read content from %s: %w", origin(cfg), Reason(err))
 }

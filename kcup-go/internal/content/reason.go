@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"syscall"
 )
 
@@ -30,12 +29,6 @@ func Reason(err error) error {
 		return errors.New("no such file")
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("permission denied")
-	case errors.Is(err, syscall.EISDIR):
-		return errDirectory
-	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
-		return errNoMemory
-	case errors.Is(err, os.ErrDeadlineExceeded): // a file that makes its reader wait
-		return errNotRegular
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return errors.New("address not available")
 	case errors.As(err, &number):
