@@ -53,7 +53,7 @@ def test_numbers_of_the_contract_are_in_order_and_unique():
 
 
 @pytest.mark.parametrize(
-    "name", ["range", "accept_encoding", "etag", "date", "guard", "mta_sts", "metrics", "access_log"]
+    "name", ["range", "accept_encoding", "etag", "date", "guard", "mta_sts", "metrics", "access_log", "resets"]
 )
 def test_vectors_have_names_of_their_own(name):
     names = [vector["name"] for vector in vectors(name)["case"]]

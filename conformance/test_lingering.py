@@ -105,7 +105,7 @@ WAYS = [None, ask_for_the_last, end_our_side, send_half_a_head, send_what_is_ref
 def test_nothing_stays_in_the_kernel_of_those_that_do_not_read(serve, way):
     """Their window is closed, so the rest of the response cannot be sent: they are reset, however they end."""
     limits = ("--idle-timeout-seconds", "60" if way else "8", "--header-timeout-seconds", "1")
-    server = serve(*limits, *ADMIN, "--max-connections", "20", content=TAIL)
+    server = serve(*limits, *ADMIN, "--threads", "1", "--max-connections", "20", content=TAIL)
     peers = not_reading(server, 20)
     until(lambda: len(held(server)) == 20 and all(one.unacknowledged for one in held(server).values()))
     newcomers = way and way(server, peers)

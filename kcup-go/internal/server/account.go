@@ -3,7 +3,10 @@
 
 package server
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 const (
 	// A send buffer is at least, and at most, so large. The kernel doubles what it is asked for.
@@ -17,6 +20,8 @@ const (
 	overshoot = 68 << 10
 	// What one connection may hold at least, with what comes behind its response.
 	leastShare = leastBuffer + overshoot + receiveBuffer
+	// A peer that has taken so much reads: less may be what its kernel holds for it.
+	evidence = 256 << 10
 )
 
 // account is what one worker may let the kernel hold. A connection's claim is an upper bound of what it holds of the
@@ -25,14 +30,14 @@ type account struct {
 	budget  int64
 	held    int64 // what of it connections and heads take where these are of the same memory
 	claimed int64 // the claims of all connections
-	pending int64 // what may wait behind the responses that are pending
+	moves         // what their peers have done
 }
 
 // piece is how much is sent at once: as long as the buffer takes at least two of them the peer acknowledges the first
-// without delay, also where a packet may be larger than the buffer, as on the loopback interface.
+// without delay, also where a packet may be as large as the buffer, as on the loopback interface.
 func (c *connection) piece() int {
-	if c.buffer == leastBuffer {
-		return leastBuffer / 2
+	if c.buffer <= 2*leastBuffer {
+		return int(c.buffer / 2)
 	}
 	return turnBytes
 }
@@ -40,23 +45,29 @@ func (c *connection) piece() int {
 // share is what claims may come to together.
 func (a *account) share() int64 { return max(a.budget-a.held, 2*leastShare) }
 
-func (a *account) total() int64 { return a.claimed + a.pending }
-
-// allowance is the send buffer of a connection that has much to send: a sixteenth of what is left.
+// allowance is the send buffer of a connection that has much to send: a sixteenth of what is left, and a 400th
+// before there is evidence that its peer reads.
 func (a *account) allowance(c *connection) int32 {
-	free := (a.share() - a.total() + int64(c.claim)) / 16
+	free := (a.share() - a.claimed + int64(c.claim)) / 16
+	if c.taken < evidence {
+		free /= 25
+	}
 	return 1 << (bits.Len64(uint64(min(max(free, leastBuffer), mostBuffer))) - 1)
 }
 
 // charge adds what was written to a connection's claim: half as much again, since short packets take more than their
 // bytes. A buffer that has become smaller takes nothing back.
 func (a *account) charge(c *connection, written int) {
+	if c.claim == 0 {
+		a.begin(c)
+	}
+	c.unacked = int32(min(int(c.unacked)+written, math.MaxInt32))
 	claim := min(c.claim+int32(min(written, mostBuffer))*3/2+overhead, c.buffer+overshoot)
 	a.set(c, max(claim, c.claim))
 }
 
-// block is for a response that begins to wait for room.
-func (a *account) block(c *connection) { a.set(c, max(c.claim, c.buffer+overshoot)) }
+// block is for a response that begins to wait for room, and the requests behind it.
+func (a *account) block(c *connection) { a.set(c, max(c.claim, c.buffer+overshoot+receiveBuffer)) }
 
 // set makes a claim what it is known to be.
 func (a *account) set(c *connection, claim int32) {
@@ -65,10 +76,10 @@ func (a *account) set(c *connection, claim int32) {
 }
 
 // isOver says that the share is used up.
-func (a *account) isOver() bool { return a.total() > a.share() }
+func (a *account) isOver() bool { return a.claimed > a.share() }
 
 // isTight says that so little is left that somebody has to give way.
-func (a *account) isTight() bool { return a.total() > a.share()/8*7 }
+func (a *account) isTight() bool { return a.claimed > a.share()/8*7 }
 
 // isSettled says that as much is free as should be before the kernel is asked again.
-func (a *account) isSettled() bool { return a.total() <= a.share()/4*3 }
+func (a *account) isSettled() bool { return a.claimed <= a.share()/4*3 }

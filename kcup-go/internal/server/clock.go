@@ -11,6 +11,7 @@ func ticks(d time.Duration) uint32 { return uint32(d / tick) }
 func (w *worker) readClocks() {
 	now := time.Now()
 	w.now = uint32(now.Sub(w.started) / tick)
+	w.account.at(w.now)
 	w.clock.Set(now.Unix())
 }
 

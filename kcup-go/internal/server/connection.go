@@ -20,23 +20,26 @@ const (
 
 // connection is all there is of an idle one: a record in its worker's slab.
 type connection struct {
-	slot       int32 // its place in the slab
-	fd         int32
-	generation uint32 // tells an event for an earlier user of the slot
-	next, prev int32
-	since      uint32 // tick in which it entered its phase
-	left       int32  // bytes that may still be discarded while lingering
-	claim      int32  // what the kernel may hold of its responses, at most
-	buffer     int32  // its send buffer
-	unread     int32  // what its peer had not acknowledged when last looked at, while lingering
-	phase      phase
-	spoken     bool   // the peer has sent something
-	hangup     bool   // the peer has ended its side or is gone: read on to the end
-	full       bool   // the last read filled its buffer: there may be more
-	queued     bool   // on the worker's list for another turn
-	end        reason // why it lingers
-	kept       *kept
-	out        *outgoing
+	slot         int32 // its place in the slab
+	fd           int32
+	generation   uint32 // tells an event for an earlier user of the slot
+	next, prev   int32
+	since        uint32 // tick in which it entered its phase
+	left         int32  // bytes that may still be discarded while lingering
+	claim        int32  // what the kernel may hold of its responses, at most
+	buffer       int32  // its send buffer
+	unacked      int32  // what its peer had not acknowledged when last looked at, and what was written since
+	began, moved uint32 // when its peer was first and last seen to move, as they are counted
+	taken        uint32 // how much of what was sent its peer is known to have acknowledged
+	phase        phase
+	spoken       bool   // the peer has sent something
+	hangup       bool   // the peer has ended its side or is gone: read on to the end
+	full         bool   // the last read filled its buffer: there may be more
+	queued       bool   // on the worker's list for another turn
+	waited       bool   // it has lingered for a second
+	end          reason // why it lingers
+	kept         *kept
+	out          *outgoing
 }
 
 // kept is input that could not be used up: a part of a head, or requests behind a pending answer.

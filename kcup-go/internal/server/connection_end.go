@@ -3,19 +3,17 @@
 package server
 
 import (
-	"math"
-
 	"golang.org/x/sys/unix"
 )
 
 const lingerMost = 65536
 
 // owed is how many bytes the peer has not acknowledged. The end of our side counts as one of them.
-func (w *worker) owed(c *connection) int32 {
+func (w *worker) owed(c *connection) int {
 	if c.claim == 0 {
 		return 0
 	}
-	n := int32(min(unsentBytes(c.fd), math.MaxInt32))
+	n := w.look(c)
 	if n <= 1 && (n == 0 || c.phase == lingering) {
 		w.account.set(c, 0)
 		return 0
@@ -41,7 +39,7 @@ func (w *worker) linger(c *connection, why reason, most int32) {
 		w.close(c, why)
 		return
 	}
-	c.left, c.unread, c.end = most, math.MaxInt32, why
+	c.left, c.end = most, why
 	w.enter(c, lingering)
 	w.discard(c)
 }
@@ -77,11 +75,11 @@ func (w *worker) discard(c *connection) {
 // in which nothing is read.
 func (w *worker) lingered(c *connection) {
 	owed := w.owed(c)
-	if owed == 0 || owed >= c.unread {
+	if owed == 0 || c.waited && w.account.isStill(c) {
 		w.close(c, c.end)
 		return
 	}
-	c.left, c.unread = 0, owed
+	c.left, c.waited = 0, true
 	w.enter(c, lingering)
 }
 

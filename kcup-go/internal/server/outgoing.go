@@ -129,6 +129,7 @@ func (w *worker) send(c *connection, r *respond.Responses, body []byte, end reas
 		out.body, out.of = body[n-len(w.out):], r
 		c.out = out
 		w.account.block(c)
+		out.look(w.look(c))
 		w.enter(c, writing)
 		if isTurn {
 			w.queueUp(c)
@@ -170,6 +171,7 @@ func (w *worker) resume(c *connection) {
 	}
 	if n > 0 {
 		out.sent += n
+		out.look(w.look(c))
 		w.enter(c, writing)
 	}
 	fromHead := min(n, len(out.head))
@@ -195,7 +197,7 @@ func (w *worker) resume(c *connection) {
 // not always make room for more. It is the timeout of the writing phase.
 func (w *worker) glance(c *connection) {
 	out := c.out
-	out.look(unsentBytes(c.fd), w.now)
+	out.look(w.look(c))
 	if w.now-c.since > ticks(time.Second) {
 		out.window = w.now // all of us were stopped for a while (K-89)
 	}

@@ -15,17 +15,14 @@ type progress struct {
 	accepted int    // and the peer, when last looked at; unknown before the first look
 	counted  int    // accepted, when its window began
 	began    uint32 // tick
-	moved    uint32 // tick in which the peer is last known to have accepted something
 	window   uint32 // tick since which its least rate is held against it (K-82)
 }
 
 const unknown = math.MinInt / 2
 
 // look takes in how many bytes the peer has not acknowledged.
-func (p *progress) look(unsent int, now uint32) {
-	if accepted := p.sent - unsent; accepted > p.accepted {
-		p.accepted, p.moved = accepted, now
-	}
+func (p *progress) look(unsent int) {
+	p.accepted = max(p.accepted, p.sent-unsent)
 }
 
 // rate is how many bytes a second the peer has accepted.

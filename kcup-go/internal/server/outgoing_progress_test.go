@@ -10,7 +10,7 @@ func tooSlowAt(limit uint32, unsent func(now uint32) int) uint32 {
 	p := progress{sent: 100000}
 	least := leastRate * int(limit) / int(ticks(time.Second))
 	for now := uint32(0); now < 1000; now += 2 {
-		p.look(unsent(now), now)
+		p.look(unsent(now))
 		if p.isTooSlow(least, limit, now) {
 			return now
 		}
@@ -37,15 +37,15 @@ func TestAPeerThatTakesNothingOrLessThanTheLeastIsTooSlow(t *testing.T) {
 
 func TestTheRateIsOfTheWholeResponse(t *testing.T) {
 	p := progress{sent: 3000}
-	p.look(3000, 5)
-	if p.rate(9) != 0 || p.moved != 0 {
+	p.look(3000)
+	if p.rate(9) != 0 {
 		t.Errorf("%+v", p)
 	}
-	p.look(1000, 9)
-	if p.rate(9) != 2000 || p.moved != 9 {
+	p.look(1000)
+	if p.rate(9) != 2000 {
 		t.Errorf("%+v, %d", p, p.rate(9))
 	}
-	if p.look(1500, 10); p.accepted != 2000 || p.moved != 9 {
+	if p.look(1500); p.accepted != 2000 {
 		t.Errorf("%+v", p)
 	}
 }

@@ -64,6 +64,7 @@ func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {
 
 func later(w *worker) {
 	w.now += 100
+	w.account.at(w.now)
 	w.expire()
 }
 

@@ -1,6 +1,8 @@
 //! What the kernel may hold for a worker's connections (K-87): an upper bound, kept by arithmetic alone, so that a
 //! response costs no system call. What is true is asked only when the bound says that the share is used up. Pure.
 
+use super::moves::Moves;
+
 /// Send buffers as the kernel counts them: twice what setsockopt(2) is given. Each connection begins with the least, and
 /// the most is that of docs/adr/0004.
 pub const LEAST_BUFFER: u32 = 32 << 10;
@@ -10,10 +12,15 @@ pub const RECEIVE_BUFFER: u32 = 16 << 10;
 
 /// The kernel's bookkeeping for a response, besides half as much again as its bytes: as seen with small windows.
 const OVERHEAD: u32 = 2 << 10;
+/// Larger buffers than this take two packets of any size.
+const PIECES_BELOW: u32 = 2 * LEAST_BUFFER;
 /// It looks at a buffer's limit before it takes bytes, not after: so many more may go in.
 const OVERSHOOT: u32 = 68 << 10;
-/// One response may have this part of what is free.
+/// One response may have this part of what is free,
 const PART: u64 = 16;
+/// and of that only this one before its peer has taken so much that it reads: less may be what its kernel holds for it.
+const FIRST_PART: u64 = 25;
+const EVIDENCE: u32 = 256 << 10;
 
 /// What one connection may cost the kernel.
 #[derive(Clone, Copy, Debug)]
@@ -21,20 +28,27 @@ pub struct Claim {
     pub bytes: u32,
     /// The send buffer's size.
     pub buffer: u32,
+    /// What the peer had not acknowledged when it was last looked at, and what was written since.
+    pub unacked: u32,
+    /// How much of what was sent the peer is known to have acknowledged.
+    pub taken: u32,
+    /// When the peer was first and last seen to move, as moves are counted.
+    pub began: u32,
+    pub moved: u32,
 }
 
 impl Default for Claim {
     fn default() -> Claim {
-        Claim { bytes: 0, buffer: LEAST_BUFFER }
+        Claim { bytes: 0, buffer: LEAST_BUFFER, unacked: 0, taken: 0, began: 0, moved: 0 }
     }
 }
 
 impl Claim {
     /// How much is sent at once. A buffer that takes two of them lets the peer acknowledge the first without delay, also where
-    /// a packet may be larger than the buffer, as over the loopback interface.
+    /// a packet may be as large as the buffer, as over the loopback interface.
     pub fn piece(&self) -> usize {
         match self.buffer {
-            LEAST_BUFFER => LEAST_BUFFER as usize / 2,
+            ..=PIECES_BELOW => self.buffer as usize / 2,
             _ => usize::MAX,
         }
     }
@@ -48,15 +62,17 @@ pub struct Account {
     /// What is gone of it for being open, and for heads that are kept.
     pub held: u64,
     claimed: u64,
+    /// What the peers have done.
+    pub moves: Moves,
 }
 
 impl Account {
     pub fn new(budget: u64) -> Account {
-        Account { budget, held: 0, claimed: 0 }
+        Account { budget, held: 0, claimed: 0, moves: Moves::default() }
     }
 
     /// What the claims may come to together; room for one response is always there.
-    fn share(&self) -> u64 {
+    pub fn share(&self) -> u64 {
         let least = LEAST_BUFFER + OVERSHOOT + RECEIVE_BUFFER;
         self.budget.saturating_sub(self.held).max(2 * u64::from(least))
     }
@@ -64,12 +80,17 @@ impl Account {
     /// The send buffer that a connection may have.
     pub fn allowance(&self, claim: &Claim) -> u32 {
         let free = (self.share() + u64::from(claim.bytes)).saturating_sub(self.claimed) / PART;
+        let free = if claim.taken < EVIDENCE { free / FIRST_PART } else { free };
         let free = free.clamp(LEAST_BUFFER.into(), MOST_BUFFER.into());
         1 << free.ilog2()
     }
 
     /// So many bytes were written for a connection.
     pub fn wrote(&mut self, claim: &mut Claim, bytes: usize) {
+        if claim.bytes == 0 {
+            self.moves.begin(claim);
+        }
+        claim.unacked = claim.unacked.saturating_add(bytes.min(u32::MAX as usize) as u32);
         let most = claim.buffer + OVERSHOOT;
         let bytes = bytes.min(most as usize) as u32;
         let bytes = (claim.bytes + OVERHEAD + bytes + bytes / 2).min(most);
@@ -145,9 +166,10 @@ mod tests {
     #[test]
     fn buffers_shrink_with_what_is_left() {
         let mut account = Account::new(16 << 20);
+        assert_eq!(account.allowance(&Claim { taken: EVIDENCE - 1, ..Claim::default() }), LEAST_BUFFER);
         let mut seen = Vec::new();
         for _ in 0..1000 {
-            let mut claim = Claim::default();
+            let mut claim = Claim { taken: EVIDENCE, ..Claim::default() };
             claim.buffer = account.allowance(&claim);
             let buffer = claim.buffer;
             account.set(&mut claim, buffer);

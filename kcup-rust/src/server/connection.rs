@@ -29,8 +29,6 @@ pub struct Connection {
     kept: Option<Box<Kept>>,
     outgoing: Option<Box<Outgoing>>,
     pub claim: Claim,
-    /// The last time that the kernel held less than was claimed.
-    moved: Tick,
     /// Why the connection ends after the current response, or lingers; `None` if it does not.
     closing: Option<Reason>,
     /// Whether the peer has ended its side. No further event announces the bytes that it sent before.
@@ -84,7 +82,6 @@ impl Connection {
             kept: None,
             outgoing: None,
             claim: Claim::default(),
-            moved: 0,
             closing: None,
             ended: false,
             again: false,
@@ -99,11 +96,9 @@ impl Connection {
     }
 
     /// Whether the peer has taken enough of the response within the last `timeout`. Asks the kernel.
-    pub fn is_moving(&mut self, now: Tick, timeout: Tick) -> bool {
-        let Some(outgoing) = &mut self.outgoing else {
-            return false;
-        };
-        outgoing.look(&self.socket, now).is_enough(now, timeout)
+    pub fn is_moving(&mut self, now: Tick, timeout: Tick, account: &mut Account) -> bool {
+        self.look(account);
+        self.outgoing.as_mut().is_some_and(|outgoing| outgoing.progress.is_enough(now, timeout))
     }
 
     /// Whether a response that waits is of this content.
@@ -113,6 +108,6 @@ impl Connection {
 
     /// The rate at which the peer takes a response that waits for it, in bytes a second.
     pub fn rate(&self, now: Tick) -> Option<u64> {
-        self.outgoing.as_ref().map(|outgoing| outgoing.progress().rate(now))
+        self.outgoing.as_ref().map(|outgoing| outgoing.progress.rate(now))
     }
 }

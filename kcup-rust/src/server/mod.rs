@@ -11,6 +11,7 @@ pub mod counters;
 pub mod envelope;
 pub mod guard;
 mod listen;
+mod moves;
 mod outgoing;
 mod phases;
 mod status;

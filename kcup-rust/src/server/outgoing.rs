@@ -14,8 +14,6 @@ use rustix::net::{send, SendFlags};
 use super::codec::Response;
 use super::counters::Counter;
 use super::phases::Tick;
-
-use super::sys;
 use crate::content::Shared;
 use crate::respond::{Body, Responses};
 use progress::Progress;
@@ -57,7 +55,7 @@ pub struct Outgoing {
     of: Option<Shared>,
     /// The version of the content that it is of, which is held for as long as it is read.
     pub responses: Arc<Responses>,
-    progress: Progress,
+    pub progress: Progress,
 }
 
 impl Outgoing {
@@ -84,18 +82,13 @@ impl Outgoing {
             body: body.of.map_or_else(|| Bytes::copy_from_slice(left), |shared| shared.slice_ref(left)),
             of: body.of.cloned(),
             responses: responses.clone(),
-            progress: Progress::new(written as u64, sys::unacknowledged(socket), now),
+            progress: Progress::new(written as u64, now),
         }));
         done
     }
 
     /// Goes on writing. If the socket does not take everything, an event follows when it has room again.
-    pub fn resume(
-        &mut self,
-        socket: &mut TcpStream,
-        (now, piece): (Tick, usize),
-        counter: &Counter,
-    ) -> Written {
+    pub fn resume(&mut self, socket: &mut TcpStream, piece: usize, counter: &Counter) -> Written {
         let body = Body { bytes: &self.body, of: self.of.as_ref() };
         let Ok(written) = write(socket, &self.head, body, piece, counter) else {
             return Written::Broken;
@@ -108,7 +101,7 @@ impl Outgoing {
             let head = written.min(self.head.len());
             self.head.drain(..head);
             self.body.advance(written - head);
-            self.progress.wrote(written as u64, sys::unacknowledged(socket), now);
+            self.progress.wrote(written as u64);
         }
         done
     }
@@ -116,18 +109,6 @@ impl Outgoing {
     /// Bytes that the socket has not taken.
     pub fn left(&self) -> usize {
         self.head.len() + self.body.len()
-    }
-
-    /// The peer's progress. A full socket becomes writable only when much of it is free again, so the kernel is asked what
-    /// the peer has acknowledged.
-    pub fn look(&mut self, socket: &TcpStream, now: Tick) -> &mut Progress {
-        self.progress.saw(sys::unacknowledged(socket), now);
-        &mut self.progress
-    }
-
-    /// The peer's progress at the last look.
-    pub fn progress(&self) -> &Progress {
-        &self.progress
     }
 }
 

@@ -131,6 +131,7 @@ impl Worker {
 
     fn turn(&mut self, events: &Events) {
         self.clock.update();
+        self.account.moves.at(self.clock.tick());
         // Lets go of old content.
         self.responses.load();
         if let Some(lines) = &mut self.lines {

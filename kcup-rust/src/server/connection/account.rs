@@ -1,13 +1,10 @@
 //! What the kernel holds for a connection.
 
-use std::cmp::Reverse;
-
 use rustix::net::sockopt::set_socket_send_buffer_size;
 
 use super::super::account::{Account, LEAST_BUFFER, RECEIVE_BUFFER};
-use super::super::phases::TICKS;
 use super::super::sys;
-use super::{Connection, Tick};
+use super::Connection;
 
 impl Connection {
     /// Bytes of a response that are still to be written.
@@ -29,30 +26,23 @@ impl Connection {
     }
 
     /// Asks the kernel what it holds, and takes back a buffer that the times no longer allow.
-    pub fn settle(&mut self, account: &mut Account, now: Tick) {
+    pub fn settle(&mut self, account: &mut Account) {
+        self.look(account);
         let held = sys::held(&self.socket).unwrap_or(self.claim.bytes);
         // Nobody reads the requests of a connection whose response is blocked.
         let unread = if self.outgoing.is_some() { RECEIVE_BUFFER } else { 0 };
-        if held + unread < self.claim.bytes {
-            self.moved = now;
-        }
         account.set(&mut self.claim, held + unread);
         self.set_buffer(LEAST_BUFFER);
     }
 
-    /// The order in which connections are reset for want of memory: by when the peer was last seen to acknowledge something.
-    /// Where that differs by less than a second who has taken more of its response goes later: those that read now and then,
-    /// in spite of those that have just come and do not read at all. `since` is when its phase began.
-    pub fn standing(&mut self, since: Tick, now: Tick) -> (Reverse<Tick>, u64, Reverse<Tick>) {
-        let ago = |then: Tick| now.wrapping_sub(then);
-        let (age, taken) = match &mut self.outgoing {
-            Some(outgoing) => {
-                let (moved, taken) = outgoing.look(&self.socket, now).taken();
-                (ago(moved), taken)
-            }
-            None => (ago(since).min(ago(self.moved)), u64::MAX),
-        };
-        (Reverse(age / TICKS), taken / u64::from(LEAST_BUFFER), Reverse(age))
+    /// Asks how much of what was sent the peer has not acknowledged. A full socket becomes writable only when much of it is
+    /// free again.
+    pub fn look(&mut self, account: &mut Account) {
+        let unacked = sys::unacknowledged(&self.socket);
+        account.moves.saw(&mut self.claim, unacked);
+        if let Some(outgoing) = &mut self.outgoing {
+            outgoing.progress.saw(unacked);
+        }
     }
 
     fn set_buffer(&mut self, buffer: u32) {

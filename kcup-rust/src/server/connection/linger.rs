@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 
+use super::super::account::Account;
 use super::super::sys;
 use super::{Connection, Next, Phase, Reason};
 
@@ -16,8 +17,8 @@ const MOST: usize = 65536;
 pub struct Linger {
     /// Bytes that may still be discarded.
     left: usize,
-    /// The bytes that the peer had not acknowledged at the last look.
-    queued: u32,
+    /// Whether it has lingered for a second.
+    waited: bool,
 }
 
 impl Connection {
@@ -27,7 +28,7 @@ impl Connection {
         if self.socket.shutdown(Shutdown::Write).is_err() {
             return Next::Close(reason);
         }
-        self.linger = Some(Linger { left: MOST, queued: u32::MAX });
+        self.linger = Some(Linger { left: MOST, waited: false });
         match self.discard(buffer) {
             Next::Stay => Next::Enter(Phase::Linger),
             next => next,
@@ -66,14 +67,14 @@ impl Connection {
     }
 
     /// Whether it lingers for another second, because the peer still takes its response. Nothing more is read then.
-    pub fn lingers_on(&mut self) -> bool {
-        let now = self.unacknowledged();
-        let Some(Linger { left, queued }) = &mut self.linger else {
+    pub fn lingers_on(&mut self, account: &mut Account) -> bool {
+        self.look(account);
+        let Some(linger) = &mut self.linger else {
             return false;
         };
-        *left = 0;
-        let before = std::mem::replace(queued, now);
-        (1..before).contains(&now)
+        let waited = std::mem::replace(&mut linger.waited, true);
+        linger.left = 0;
+        self.unacknowledged() > 0 && !(waited && account.moves.is_still(&self.claim))
     }
 
     /// Bytes of responses that the peer has not acknowledged.

@@ -82,15 +82,14 @@ impl Connection {
         let Some(outgoing) = &mut self.outgoing else {
             return Written::All;
         };
-        let written = outgoing.resume(
-            &mut self.socket,
-            (tools.clock.tick(), self.claim.piece()),
-            &tools.counters.bytes,
-        );
+        let written = outgoing.resume(&mut self.socket, self.claim.piece(), &tools.counters.bytes);
         if written == Written::All {
             self.outgoing = None;
         }
         self.wrote(left, tools.account);
+        if self.left() < left {
+            self.look(tools.account);
+        }
         written
     }
 
@@ -163,6 +162,9 @@ impl Connection {
                 &mut self.outgoing,
             );
             self.wrote(length, tools.account);
+            if self.outgoing.is_some() {
+                self.look(tools.account);
+            }
             guard = Guard::default();
             tools.turn -= 1;
             *answered = true;

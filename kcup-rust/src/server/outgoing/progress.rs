@@ -14,8 +14,6 @@ pub struct Progress {
     written: u64,
     /// and of these the ones that the peer has acknowledged.
     taken: u64,
-    /// When that was last seen to grow.
-    moved: Tick,
     /// When the peer was last looked at.
     looked: Tick,
     /// Since when its bytes are counted, and how many there were then.
@@ -23,31 +21,19 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// `queued` are the bytes that the peer has not acknowledged.
-    pub fn new(written: u64, queued: u32, now: Tick) -> Progress {
-        let written = written.max(queued.into());
-        let taken = written - u64::from(queued);
-        Progress { began: now, written, taken, moved: now, looked: now, window: (now, taken) }
+    pub fn new(written: u64, now: Tick) -> Progress {
+        Progress { began: now, written, taken: 0, looked: now, window: (now, 0) }
     }
 
-    /// The socket took more, so the peer did.
-    pub fn wrote(&mut self, written: u64, queued: u32, now: Tick) {
+    /// The socket took more.
+    pub fn wrote(&mut self, written: u64) {
         self.written += written;
-        self.saw(queued, now);
-        self.moved = now;
     }
 
-    pub fn saw(&mut self, queued: u32, now: Tick) {
-        let taken = self.written.saturating_sub(queued.into());
-        if taken > self.taken {
-            self.taken = taken;
-            self.moved = now;
-        }
-    }
-
-    /// When the peer was last seen to take something, and how many bytes it has taken.
-    pub fn taken(&self) -> (Tick, u64) {
-        (self.moved, self.taken)
+    /// `unacked` are the bytes that the peer has not acknowledged.
+    pub fn saw(&mut self, unacked: u32) {
+        self.written = self.written.max(unacked.into());
+        self.taken = self.taken.max(self.written - u64::from(unacked));
     }
 
     /// Whether the peer has taken enough within the last `timeout`.
@@ -75,9 +61,9 @@ mod tests {
 
     /// Looks every two ticks at a peer of which `queued` says what it has not acknowledged by then; when it was too slow.
     fn ends(timeout: Tick, queued: impl Fn(Tick) -> u32) -> Option<Tick> {
-        let mut progress = Progress::new(100_000, 100_000, 0);
+        let mut progress = Progress::new(100_000, 0);
         (0..1000).step_by(2).find(|&now| {
-            progress.saw(queued(now), now);
+            progress.saw(queued(now));
             !progress.is_enough(now, timeout)
         })
     }
@@ -92,16 +78,17 @@ mod tests {
 
     #[test]
     fn a_pause_of_ours_ends_nobody() {
-        let mut progress = Progress::new(100_000, 100_000, 0);
+        let mut progress = Progress::new(100_000, 0);
         assert!(progress.is_enough(1000, 300) && progress.is_enough(1002, 300));
         assert_eq!((1004..2000).step_by(2).find(|&now| !progress.is_enough(now, 300)), Some(1302));
     }
 
     #[test]
     fn the_rate_is_of_the_whole_response() {
-        let mut progress = Progress::new(1000, 3000, 0);
-        assert_eq!((progress.rate(9), progress.moved), (0, 0));
-        progress.saw(1000, 9);
-        assert_eq!((progress.rate(9), progress.moved), (2000, 9));
+        let mut progress = Progress::new(1000, 0);
+        progress.saw(3000);
+        assert_eq!(progress.rate(9), 0);
+        progress.saw(1000);
+        assert_eq!(progress.rate(9), 2000);
     }
 }

@@ -18,7 +18,7 @@ impl Worker {
             }
             Phase::Idle if self.draining => return self.retire(key, Reason::Drained),
             Phase::Idle => return self.retire(key, Reason::IdleTimeout),
-            Phase::Write if connection.is_moving(now, self.limits.write) => {
+            Phase::Write if connection.is_moving(now, self.limits.write, &mut self.account) => {
                 return self.phases.enter(key, phase, now);
             }
             Phase::Write => {
@@ -26,7 +26,9 @@ impl Worker {
                 Reason::WriteTimeout
             }
             Phase::Head => Reason::HeaderTimeout,
-            Phase::Linger if connection.lingers_on() => return self.phases.enter(key, phase, now),
+            Phase::Linger if connection.lingers_on(&mut self.account) => {
+                return self.phases.enter(key, phase, now)
+            }
             Phase::Linger => connection.reason(),
         };
         self.close(key, reason);

@@ -5,7 +5,7 @@ use super::Worker;
 
 impl Worker {
     /// Asks the kernel what it really holds, connection by connection, until enough is free again; where too little is, those
-    /// go whose peers have acknowledged nothing for longest.
+    /// go whose peers have acknowledged nothing for longest (see moves.rs).
     pub fn settle(&mut self) {
         self.account.budget = self.bounds.sockets;
         self.account.held = self.bounds.cost * self.connections.len() as u64;
@@ -18,7 +18,7 @@ impl Worker {
         let end = self.connections.capacity();
         for key in (self.settled..end).chain(0..self.settled) {
             if let Some(connection) = self.connections.get_mut(key).filter(|one| one.claim.bytes > 0) {
-                connection.settle(&mut self.account, self.clock.tick());
+                connection.settle(&mut self.account);
             }
             if self.account.is_settled() {
                 self.settled = key + 1;
@@ -31,12 +31,10 @@ impl Worker {
     }
 
     fn cut(&mut self) {
-        let (now, phases) = (self.clock.tick(), &self.phases);
-        let claims = self.connections.iter_mut().filter(|(_, connection)| connection.claim.bytes > 0);
-        let mut claims: Vec<_> =
-            claims.map(|(key, one)| (one.standing(phases.since(key), now), key)).collect();
-        claims.sort_unstable();
-        for (_, key) in claims {
+        let owing = self.connections.iter().filter(|(_, connection)| connection.claim.bytes > 0);
+        let mut owing: Vec<_> = owing.map(|(key, connection)| (connection.claim, key)).collect();
+        self.account.order(&mut owing);
+        for (_, key) in owing {
             if self.account.is_settled() {
                 return;
             }
