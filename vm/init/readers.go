@@ -81,8 +81,9 @@ func (r *reader) finish(piece int, pause time.Duration) error {
 	}
 }
 
-// slowReaders are peers that never stop reading, and peers that pause until all others, which do not read at all, have come.
-// The first get every byte. The second do, too, or are closed to make room, as the counters show: none if there is room for all.
+// slowReaders are peers that never stop reading, and peers that pause until all others, which come then and do not read at all,
+// are there. The first get every byte. The second do, too, or are closed to make room, as the counters show: none if there is
+// room for all.
 func slowReaders(silent int, roomy bool) func(*run) error {
 	return func(r *run) error { return r.slowReaders(silent, roomy) }
 }
@@ -94,15 +95,17 @@ func (r *run) slowReaders(silent int, roomy bool) error {
 	}
 	whole := content(mib, 1)
 	crowd := crowd{server: r.server, request: request}
-	var waiting sync.WaitGroup
+	var waiting, begun sync.WaitGroup
 	var mutex sync.Mutex
 	var failed []error
 	lost := 0
 	goOn := make(chan struct{})
 	begin := func(count int, work func(*reader) error, ended func(error)) {
+		begun.Add(count)
 		for range count {
 			waiting.Go(func() {
 				one, err := r.server.read(whole, 1)
+				begun.Done()
 				if err == nil {
 					err = work(one)
 				}
@@ -124,6 +127,7 @@ func (r *run) slowReaders(silent int, roomy bool) error {
 					failed = append(failed, err)
 				}
 			})
+		begun.Wait()
 		crowd.assemble(silent, coming)
 		crowd.hold(stay)
 		close(goOn)
