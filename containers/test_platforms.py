@@ -9,7 +9,7 @@ from conftest import POLICY, VERSION, docker
 from platforms import MACHINES, running
 
 # In bytes.
-SIZE_LIMIT = {"rust": 2_600_000, "go": 8_200_000}  # docs/adr/0010
+SIZE_LIMIT = {"rust": 2_700_000, "go": 8_200_000}  # docs/adr/0010
 each_architecture = pytest.mark.parametrize("architecture", MACHINES)
 
 
