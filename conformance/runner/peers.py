@@ -11,7 +11,7 @@ from .wire import GONE, Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 HEAD = b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"
-TAIL = bytes(range(256)) * 400  # fits into the kernel's buffer, but not into that of a peer with a small one
+TAIL = bytes(range(256)) * 256  # fits into the kernel's buffer, but not into that of a peer with a small one
 BIG = bytes(range(256)) * 65536
 MIB = 1 << 20
 ADMIN = ("--admin", "127.0.0.1:0")

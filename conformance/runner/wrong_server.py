@@ -61,6 +61,8 @@ class WrongServer:
                 continue
             client.sendall(answer + held)
             held = b""
+            if self.wrong == "closes although the connection persists":
+                return
 
     def answer(self, head):
         """The bytes of the response, and whether the connection ends after it."""

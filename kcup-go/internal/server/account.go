@@ -1,5 +1,4 @@
 // What the kernel may hold for our connections (K-87): pure arithmetic. See docs/adr/0004.
-// Sibling: kcup-rust/src/server/account.rs
 
 package server
 

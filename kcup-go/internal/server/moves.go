@@ -1,4 +1,4 @@
-// Whose peers move, and who is reset when the share is used up (K-87b): pure. Sibling: kcup-rust/src/server/moves.rs
+// Whose peers move, and who is reset when the share is used up (K-87b): pure.
 
 package server
 

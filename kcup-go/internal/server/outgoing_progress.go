@@ -31,7 +31,7 @@ func (p *progress) rate(now uint32) uint32 {
 }
 
 // isTooSlow says that the peer has accepted less than the least in all of limit ticks. With the least accepted the
-// time begins anew.
+// time begins again.
 func (p *progress) isTooSlow(least int, limit, now uint32) bool {
 	if p.accepted-p.counted >= least {
 		p.counted, p.window = p.accepted, now

@@ -7,7 +7,7 @@ use super::moves::Moves;
 /// the most is that of docs/adr/0004.
 pub const LEAST_BUFFER: u32 = 32 << 10;
 pub const MOST_BUFFER: u32 = 512 << 10;
-/// What the kernel keeps of requests that nobody reads, counted likewise.
+/// What the kernel keeps of requests that nobody reads, counted in the same way.
 pub const RECEIVE_BUFFER: u32 = 16 << 10;
 
 /// The kernel's bookkeeping for a response, besides half as much again as its bytes: as seen with small windows.

@@ -1,4 +1,4 @@
-//! Whose peers move, and who is reset when the share is used up (SPEC K-87b). Pure. Sibling: kcup-go/internal/server/moves.go.
+//! Whose peers move, and who is reset when the share is used up (SPEC K-87b). Pure.
 
 use std::cmp::Reverse;
 

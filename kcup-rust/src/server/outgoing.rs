@@ -14,6 +14,7 @@ use rustix::net::{send, SendFlags};
 use super::codec::Response;
 use super::counters::Counter;
 use super::phases::Tick;
+use super::sys;
 use crate::content::Shared;
 use crate::respond::{Body, Responses};
 use progress::Progress;
@@ -82,7 +83,7 @@ impl Outgoing {
             body: body.of.map_or_else(|| Bytes::copy_from_slice(left), |shared| shared.slice_ref(left)),
             of: body.of.cloned(),
             responses: responses.clone(),
-            progress: Progress::new(written as u64, now),
+            progress: Progress::new(written as u64, sys::unacknowledged(socket), now),
         }));
         done
     }

@@ -21,8 +21,11 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn new(written: u64, now: Tick) -> Progress {
-        Progress { began: now, written, taken: 0, looked: now, window: (now, 0) }
+    /// `unacked` are the bytes that the peer has not acknowledged.
+    pub fn new(written: u64, unacked: u32, now: Tick) -> Progress {
+        let written = written.max(unacked.into());
+        let taken = written - u64::from(unacked);
+        Progress { began: now, written, taken, looked: now, window: (now, taken) }
     }
 
     /// The socket took more.
@@ -30,7 +33,7 @@ impl Progress {
         self.written += written;
     }
 
-    /// `unacked` are the bytes that the peer has not acknowledged.
+    /// Takes in what the peer has not acknowledged by now.
     pub fn saw(&mut self, unacked: u32) {
         self.written = self.written.max(unacked.into());
         self.taken = self.taken.max(self.written - u64::from(unacked));
@@ -61,7 +64,7 @@ mod tests {
 
     /// Looks every two ticks at a peer of which `queued` says what it has not acknowledged by then; when it was too slow.
     fn ends(timeout: Tick, queued: impl Fn(Tick) -> u32) -> Option<Tick> {
-        let mut progress = Progress::new(100_000, 0);
+        let mut progress = Progress::new(100_000, 100_000, 0);
         (0..1000).step_by(2).find(|&now| {
             progress.saw(queued(now));
             !progress.is_enough(now, timeout)
@@ -77,16 +80,21 @@ mod tests {
     }
 
     #[test]
+    fn what_was_taken_before_it_began_to_wait_does_not_count() {
+        let mut progress = Progress::new(100_000, 90_000, 0);
+        assert_eq!((2..1000).step_by(2).find(|&now| !progress.is_enough(now, 300)), Some(302));
+    }
+
+    #[test]
     fn a_pause_of_ours_ends_nobody() {
-        let mut progress = Progress::new(100_000, 0);
+        let mut progress = Progress::new(100_000, 100_000, 0);
         assert!(progress.is_enough(1000, 300) && progress.is_enough(1002, 300));
         assert_eq!((1004..2000).step_by(2).find(|&now| !progress.is_enough(now, 300)), Some(1302));
     }
 
     #[test]
     fn the_rate_is_of_the_whole_response() {
-        let mut progress = Progress::new(1000, 0);
-        progress.saw(3000);
+        let mut progress = Progress::new(1000, 3000, 0);
         assert_eq!(progress.rate(9), 0);
         progress.saw(1000);
         assert_eq!(progress.rate(9), 2000);
