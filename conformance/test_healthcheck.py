@@ -137,16 +137,16 @@ def test_the_options_of_the_server_do(twin, serve):
     server = serve(env=env, content=b"x")
     assert outcome(twin, "--port", str(server.address[1]), env=env) == HEALTHY
     assert outcome(twin, env={**env, "PORT": str(server.address[1])}) == HEALTHY
-    assert outcome(twin, *where(server), "--path", "/b") == unhealthy("the answer is 404")
-    assert outcome(twin, *where(server)) == unhealthy("the answer is 404")
+    assert outcome(twin, *where(server), "--path", "/b") == unhealthy("the response is 404")
+    assert outcome(twin, *where(server)) == unhealthy("the response is 404")
 
 
 @pytest.mark.spec("K-110", "K-50")
 def test_the_status_of_the_server_is_healthy(twin, serve):
     server = serve("--status", "503")
     assert outcome(twin, *where(server), "--status", "503") == HEALTHY
-    assert outcome(twin, *where(server)) == unhealthy("the answer is 503")
-    assert outcome(twin, *where(serve()), "--status", "503") == unhealthy("the answer is 200")
+    assert outcome(twin, *where(server)) == unhealthy("the response is 503")
+    assert outcome(twin, *where(serve()), "--status", "503") == unhealthy("the response is 200")
 
 
 @pytest.mark.spec("K-110", "K-61")
@@ -154,14 +154,14 @@ def test_the_status_of_the_server_is_healthy(twin, serve):
 def test_a_path_that_no_target_can_be_is_refused(twin, serve, byte):
     """Some clients refuse to request such a path, and kcup does not serve it."""
     path = ("--path", f"/a{byte}b")
-    assert outcome(twin, *where(serve(*path)), *path) == unhealthy("the answer is 400")
+    assert outcome(twin, *where(serve(*path)), *path) == unhealthy("the response is 400")
 
 
 @pytest.mark.spec("K-110", "K-90")
 def test_the_preset_names_the_path(twin, serve):
     server = serve("--preset", "mta-sts", content=POLICY)
     assert outcome(twin, *where(server), "--preset=mta-sts") == HEALTHY
-    assert outcome(twin, *where(server)) == unhealthy("the answer is 404")
+    assert outcome(twin, *where(server)) == unhealthy("the response is 404")
 
 
 @pytest.mark.spec("K-110", "K-99")

@@ -54,7 +54,7 @@ def unhealthy(twin, port, meanwhile=lambda process: None):
         meanwhile(asking.process)
         assert asking.wait() == 1
         span = Span(time.monotonic() - before, time.monotonic() - after)
-        assert asking.stderr() == "kcup: unhealthy: no answer within 2 seconds\n"
+        assert asking.stderr() == "kcup: unhealthy: no response within 2 seconds\n"
         return span
 
 

@@ -24,7 +24,7 @@ func New(format string, out *Stream) *Log {
 	return &Log{format: format, out: out}
 }
 
-// Lost is how many lines standard output did not take.
+// Lost is how many lines standard output did not accept.
 func (l *Log) Lost() uint64 {
 	if l == nil {
 		return 0

@@ -34,7 +34,7 @@ func Health(cfg *config.Config) error {
 }
 
 func ask(cfg *config.Config, deadline time.Time) error {
-	silent := fmt.Errorf("no answer within %d seconds", healthTimeout/time.Second)
+	silent := fmt.Errorf("no response within %d seconds", healthTimeout/time.Second)
 	name, connection, err := dial(cfg, deadline)
 	if errors.Is(err, syscall.EAGAIN) || err != nil && !time.Now().Before(deadline) {
 		return silent
@@ -57,9 +57,9 @@ func ask(cfg *config.Config, deadline time.Time) error {
 	case err != nil && !time.Now().Before(deadline):
 		return silent
 	case err != nil:
-		return errors.New("no answer")
+		return errors.New("no response")
 	case head.StatusCode() != int(cfg.Status):
-		return fmt.Errorf("the answer is %d", head.StatusCode())
+		return fmt.Errorf("the response is %d", head.StatusCode())
 	}
 	return nil
 }

@@ -30,12 +30,12 @@ type sample struct{ labels, value string }
 
 func (n *Numbers) table() []metric {
 	return []metric{
-		{"kcup_http_requests_total", "counter", "Answers begun, by method (other when the head was refused) and status code.", n.answers()},
-		{"kcup_http_response_bytes_total", "counter", "Bytes of answers, heads included, that the kernel took.", only(n.Bytes)},
+		{"kcup_http_requests_total", "counter", "Responses begun, by method (other if the head was refused) and status code.", n.answers()},
+		{"kcup_http_response_bytes_total", "counter", "Bytes of responses, heads included, that the kernel accepted.", only(n.Bytes)},
 		{"kcup_connections", "gauge", "Open connections: parked between requests, or hot.", by("state", []string{"hot", "parked"}, n.Hot, n.Parked)},
 		{"kcup_connections_accepted_total", "counter", "Connections accepted.", only(n.Accepted)},
 		{"kcup_connections_closed_total", "counter", "Connections closed, by reason.", by("reason", server.Reasons[:], n.Closed[:]...)},
-		{"kcup_access_log_lines_lost_total", "counter", "Lines of the access log that standard output did not take.", only(n.LinesLost)},
+		{"kcup_access_log_lines_lost_total", "counter", "Lines of the access log that standard output did not accept.", only(n.LinesLost)},
 		{"kcup_reloads_total", "counter", "Reloads, by result.", by("result", []string{"ok", "failed"}, n.ReloadsOK, n.ReloadsFailed)},
 		{"kcup_content_bytes", "gauge", "Size of the content, without its variants.", only(n.ContentBytes)},
 		{"kcup_content_loaded_timestamp_seconds", "gauge", "When the content was loaded, in seconds since 1970.", only(n.ContentLoaded)},

@@ -12,7 +12,7 @@ type phase uint8
 const (
 	idle      phase = iota // at a request boundary; holds nothing but its record
 	inHead                 // part of a head is kept
-	writing                // the rest of an answer is pending; nothing is read meanwhile
+	writing                // the rest of a response is pending; nothing is read meanwhile
 	lingering              // our side has ended; what still comes is discarded (K-72)
 	phaseCount
 	vacant = phaseCount // the slot waits for its next connection
@@ -42,7 +42,7 @@ type connection struct {
 	out          *outgoing
 }
 
-// kept is input that could not be used up: a part of a head, or requests behind a pending answer.
+// kept is input that could not be used up: a part of a head, or requests behind a pending response.
 type kept struct {
 	guard guard.Guard
 	bytes []byte

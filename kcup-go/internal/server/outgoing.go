@@ -13,7 +13,7 @@ import (
 // a second system call for the head. See docs/adr/0006 for what was measured.
 const sendfileFrom = 32 << 10
 
-// outgoing is the rest of an answer that the socket did not take at once. Its body borrows the content's bytes.
+// outgoing is the rest of a response that the socket did not take at once. Its body borrows the content's bytes.
 type outgoing struct {
 	head []byte
 	body []byte
@@ -69,12 +69,12 @@ func (s *spare) giveKept(k *kept) {
 	}
 }
 
-// answer renders the answer to one request into the worker's buffer and sends it.
+// answer renders the response to one request into the worker's buffer and sends it.
 func (w *worker) answer(c *connection, g *guard.Guard, head []byte, behind int) (sent bool) {
 	r := w.responses()
 	persists := g.Persists() && !g.Body
 	if w.draining && persists {
-		// What was sent before the drain is answered (K-18): only the last answer ends the connection. After a while
+		// What was sent before the drain is answered (K-18): only the last response ends the connection. After a while
 		// that is the next one.
 		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(c.fd) > 0)
 	}
@@ -104,7 +104,7 @@ func (w *worker) refuse(c *connection, status uint16) (sent bool) {
 	return w.send(c, r, body, refused)
 }
 
-// record tells of an answer that begins. line is the request line, nil of a refused head.
+// record tells of a response that begins. line is the request line, nil of a refused head.
 func (w *worker) record(c *connection, method respond.Method, line []byte, status uint16, length int) {
 	w.counters.answer(method, status)
 	if w.lines != nil {
@@ -161,7 +161,7 @@ func (w *worker) write(c *connection, of *respond.Responses, head, body []byte) 
 	return n, n == len(head)+turnBytes, err
 }
 
-// resume goes on with a pending answer, and then with what the peer has sent meanwhile.
+// resume goes on with a pending response, and then with what the peer has sent meanwhile.
 func (w *worker) resume(c *connection) {
 	out := c.out
 	n, isTurn, err := w.write(c, out.of, out.head, out.body)
@@ -193,7 +193,7 @@ func (w *worker) resume(c *connection) {
 	w.input(c)
 }
 
-// glance looks whether the peer of a pending answer has taken anything of what the kernel holds, since that does
+// glance looks whether the peer of a pending response has taken anything of what the kernel holds, since that does
 // not always make room for more. It is the timeout of the writing phase.
 func (w *worker) glance(c *connection) {
 	out := c.out

@@ -66,7 +66,7 @@ impl AccessLog {
         }
     }
 
-    /// The number of lines that standard output did not take.
+    /// The number of lines that standard output did not accept.
     pub fn lost(&self) -> Arc<AtomicU64> {
         self.lost.clone()
     }

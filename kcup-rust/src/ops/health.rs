@@ -31,7 +31,7 @@ pub fn check(options: &Options) -> Result<(), String> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build();
     let asked = runtime.map_err(cannot("ask")).and_then(|runtime| {
         runtime.block_on(async {
-            let late = |_| Err(format!("no answer within {} seconds", TIMEOUT.as_secs()));
+            let late = |_| Err(format!("no response within {} seconds", TIMEOUT.as_secs()));
             timeout(TIMEOUT, ask(options)).await.unwrap_or_else(late)
         })
     });
@@ -61,8 +61,8 @@ where
     let socket = connected.map_err(|error| format!("cannot connect to {name}: {}", reason(&error)))?;
     match status(socket, options.path.as_deref().unwrap_or("/")).await {
         Ok(status) if status == options.status => Ok(()),
-        Ok(status) => Err(format!("the answer is {}", status.as_u16())),
-        Err(_) => Err("no answer".into()),
+        Ok(status) => Err(format!("the response is {}", status.as_u16())),
+        Err(_) => Err("no response".into()),
     }
 }
 

@@ -58,10 +58,10 @@ pub fn render(numbers: &Numbers) -> String {
     let mut text = Text(String::new());
     text.metric(
         "kcup_http_requests_total",
-        "Answers begun, by method (other when the head was refused) and status code.",
+        "Responses begun, by method (other if the head was refused) and status code.",
         requests(counts),
     );
-    let help = "Bytes of answers, heads included, that the kernel took.";
+    let help = "Bytes of responses, heads included, that the kernel accepted.";
     text.number("kcup_http_response_bytes_total", help, counts.bytes);
     let states = [("hot", counts.open().saturating_sub(counts.parked)), ("parked", counts.parked)];
     let help = "Open connections: parked between requests, or hot.";
@@ -69,7 +69,7 @@ pub fn render(numbers: &Numbers) -> String {
     text.number("kcup_connections_accepted_total", "Connections accepted.", counts.accepted);
     let closed = Vec::from_iter(REASONS.into_iter().zip(counts.closed));
     text.labelled("kcup_connections_closed_total", "Connections closed, by reason.", "reason", &closed);
-    let help = "Lines of the access log that standard output did not take.";
+    let help = "Lines of the access log that standard output did not accept.";
     text.number("kcup_access_log_lines_lost_total", help, numbers.lines_lost);
     let results = [("ok", numbers.reloads_ok), ("failed", numbers.reloads_failed)];
     text.labelled("kcup_reloads_total", "Reloads, by result.", "result", &results);

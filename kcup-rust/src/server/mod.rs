@@ -76,7 +76,7 @@ impl View {
         Counts::sum(self.counters.iter().map(Arc::as_ref))
     }
 
-    /// Lines of the access log that standard output did not take.
+    /// Lines of the access log that standard output did not accept.
     pub fn lines_lost(&self) -> u64 {
         self.lines_lost.load(Relaxed)
     }
