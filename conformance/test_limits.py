@@ -61,6 +61,7 @@ def unhealthy(twin, port, meanwhile=lambda process: None):
 def trickle(listener, process):
     client, _ = listener.accept()
     with client, contextlib.suppress(OSError):
+        client.recv(4096)  # bytes that come before the request was sent are no response to it
         client.sendall(b"HTTP/1.1 200 OK\r\nX: ")
         while process.poll() is None:
             client.sendall(b"x")
