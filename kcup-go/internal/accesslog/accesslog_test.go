@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/BurntSushi/toml"
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 )
 
 type vector struct {
@@ -32,12 +32,8 @@ func (v *vector) entry() *Entry {
 }
 
 func TestLinesAreThoseOfTheVectors(t *testing.T) {
-	var file struct{ Case []vector }
-	if _, err := toml.DecodeFile("../../../conformance/vectors/access_log.toml", &file); err != nil || len(file.Case) == 0 {
-		t.Fatal(len(file.Case), err)
-	}
 	common, json := New("common", quiet()).Lines(), New("json", quiet()).Lines()
-	for _, c := range file.Case {
+	for _, c := range conformance.Vectors[vector](t, "access_log", "case") {
 		for lines, want := range map[*Lines]string{common: c.Common, json: c.JSON} {
 			lines.text = lines.text[:0]
 			lines.Add(c.entry(), c.Time, 0)

@@ -67,7 +67,7 @@ func cutOption(arg string) (name, value string, attached bool) {
 	return name, strings.TrimPrefix(value, "="), value != ""
 }
 
-// setting is the values of an option, and where they come from: empty for the default.
+// setting is the values of an option, and the option or variable that gave them: empty for the default.
 type setting struct {
 	source string
 	values []string
@@ -86,9 +86,10 @@ func (a *arguments) settle(options []option, getenv func(string) string) (settin
 		if s.values == nil && o.variable != "" {
 			s = setting{o.variable, o.split(getenv(o.variable))}
 		}
-		if s.values == nil && o.standard != "" {
-			s.values = []string{o.standard}
-			s.source = ""
+		if s.values == nil {
+			if s.source = ""; o.standard != "" {
+				s.values = []string{o.standard}
+			}
 		}
 		for _, value := range s.values {
 			if wrong := o.check(value); wrong != "" {

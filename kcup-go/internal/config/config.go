@@ -85,7 +85,8 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 func (s settings) meaning() Config {
 	seconds := func(name string) time.Duration { return time.Duration(s.number(name)) * time.Second }
 	cfg := Config{
-		File: named(s.text("file")), Text: s.text("text"), Path: s.text("path"), Status: uint16(s.number("status")), ContentType: s.text("content-type"), Preset: Preset(s.text("preset")),
+		File: named(s.text("file")), Text: s.text("text"), Path: s.text("path"), Status: uint16(s.number("status")),
+		ContentType: s.text("content-type"), Preset: Preset(s.text("preset")),
 		Port: uint16(s.number("port")), MaxContent: s.number("max-content-bytes"), Compression: s.text("compression") == "auto",
 		MaxConnections: int(s.number("max-connections")), Threads: int(s.number("threads")), Sandbox: s.text("sandbox"),
 		AccessLog: s.text("access-log"), LogLevel: s.text("log-level"), LogFormat: s.text("log-format"),
@@ -109,7 +110,7 @@ func (s settings) meaning() Config {
 func (cfg *Config) decideSource(given settings) error {
 	file, text := given["file"], given["text"]
 	switch {
-	case file.values == nil || text.values == nil:
+	case file.source == "" || text.source == "":
 	case file.isOption() == text.isOption():
 		return usagef("%s: %q cannot be given with %s", text.source, cfg.Text, file.source)
 	case file.isOption():
@@ -149,7 +150,7 @@ func (cfg *Config) applyPreset(given settings) error {
 		return nil
 	}
 	for _, name := range decided {
-		if s := given[name]; s.source != "" && s.values != nil {
+		if s := given[name]; s.source != "" {
 			return usagef("%s: %q cannot be given with --preset %s", s.source, s.values[0], cfg.Preset)
 		}
 	}

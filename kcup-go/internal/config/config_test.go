@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 )
 
 func parse(variables string, args ...string) (Config, string, error) {
@@ -115,17 +115,12 @@ func TestMediaTypes(t *testing.T) {
 }
 
 func TestNewPoliciesAreThoseOfTheVectors(t *testing.T) {
-	var file struct {
-		New []struct {
-			Name            string
-			Args            []string
-			Policy, Refused string
-		}
+	type newCase struct {
+		Name            string
+		Args            []string
+		Policy, Refused string
 	}
-	if _, err := toml.DecodeFile("../../../conformance/vectors/mta_sts.toml", &file); err != nil || len(file.New) == 0 {
-		t.Fatal(len(file.New), err)
-	}
-	for _, c := range file.New {
+	for _, c := range conformance.Vectors[newCase](t, "mta_sts", "new") {
 		_, text, err := parse("", append([]string{"mta-sts", "new"}, c.Args...)...)
 		if text != c.Policy || (err == nil) != (c.Refused == "") || err != nil && err.Error() != c.Refused {
 			t.Errorf("%s: %q %v", c.Name, text, err)

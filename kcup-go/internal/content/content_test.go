@@ -11,25 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/BurntSushi/toml"
-
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
 func TestTheTableOfMediaTypesIsTheShared(t *testing.T) {
-	var file struct {
-		Type []struct {
-			Extension, Type string
-			Textual         bool
-		}
+	type mediaTypeRow struct {
+		Extension, Type string
+		Textual         bool
 	}
-	if _, err := toml.DecodeFile("../../../conformance/vectors/media_types.toml", &file); err != nil {
-		t.Fatal(err)
+	rows := conformance.Vectors[mediaTypeRow](t, "media_types", "type")
+	if len(rows) != len(mediaTypes) {
+		t.Errorf("%d there, %d here", len(rows), len(mediaTypes))
 	}
-	if len(file.Type) != len(mediaTypes) {
-		t.Errorf("%d there, %d here", len(file.Type), len(mediaTypes))
-	}
-	for _, row := range file.Type {
+	for _, row := range rows {
 		if mediaTypes[row.Extension] != row.Type || isTextual(row.Type) != row.Textual {
 			t.Errorf("%s: %s, textual %v", row.Extension, mediaTypes[row.Extension], isTextual(row.Type))
 		}

@@ -7,24 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
-
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
 func TestRecordsAreThoseOfTheVectors(t *testing.T) {
-	var file struct {
-		Txt []struct {
-			Name, Policy     string
-			Args, Findings   []string
-			Printed, Refused string
-		}
-	}
-	if _, err := toml.DecodeFile("../../../conformance/vectors/mta_sts.toml", &file); err != nil || len(file.Txt) == 0 {
-		t.Fatal(len(file.Txt), err)
+	type txtCase struct {
+		Name, Policy     string
+		Args, Findings   []string
+		Printed, Refused string
 	}
 	path := filepath.Join(t.TempDir(), "p")
-	for _, c := range file.Txt {
+	for _, c := range conformance.Vectors[txtCase](t, "mta_sts", "txt") {
 		if err := os.WriteFile(path, []byte(c.Policy), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package mtasts
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -11,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 )
 
 type ruleRow struct {
@@ -21,7 +20,7 @@ type ruleRow struct {
 
 type policyCase struct {
 	Name     string
-	Policy   []any
+	Policy   conformance.Parts
 	Findings []struct {
 		Rule, Text string
 		Times      int
@@ -29,39 +28,6 @@ type policyCase struct {
 	More int
 	ID   string
 	JSON string
-}
-
-func vectors(t testing.TB) (file struct {
-	Rule []ruleRow
-	Case []policyCase
-}) {
-	if _, err := toml.DecodeFile("../../../conformance/vectors/mta_sts.toml", &file); err != nil {
-		t.Fatal(err)
-	}
-	if len(file.Case) == 0 {
-		t.Fatal("no cases in mta_sts.toml")
-	}
-	return file
-}
-
-func (c policyCase) bytes(t testing.TB) (b []byte) {
-	for _, part := range c.Policy {
-		switch part := part.(type) {
-		case string:
-			b = append(b, part...)
-		case map[string]any:
-			if digits, is := part["hex"].(string); is {
-				raw, err := hex.DecodeString(digits)
-				if err != nil {
-					t.Fatal(err)
-				}
-				b = append(b, raw...)
-				continue
-			}
-			b = append(b, strings.Repeat(part["repeat"].(string), int(part["times"].(int64)))...)
-		}
-	}
-	return b
 }
 
 // told is the rule and the line of each finding that is told.
@@ -77,7 +43,7 @@ func (c policyCase) told() (rules, texts []string) {
 }
 
 func TestTheRulesAreThoseOfTheTable(t *testing.T) {
-	rows := vectors(t).Rule
+	rows := conformance.Vectors[ruleRow](t, "mta_sts", "rule")
 	if len(rows) != len(table) {
 		t.Fatalf("%d there, %d here", len(rows), len(table))
 	}
@@ -91,8 +57,8 @@ func TestTheRulesAreThoseOfTheTable(t *testing.T) {
 }
 
 func TestEveryVectorHasItsFindings(t *testing.T) {
-	for _, c := range vectors(t).Case {
-		got := Lint(c.bytes(t)).Lines()
+	for _, c := range conformance.Vectors[policyCase](t, "mta_sts", "case") {
+		got := Lint(c.Policy.Bytes(t)).Lines()
 		_, want := c.told()
 		if c.More > 0 {
 			want = append(want, fmt.Sprintf("and %d more", c.More))
@@ -104,8 +70,8 @@ func TestEveryVectorHasItsFindings(t *testing.T) {
 }
 
 func TestEveryVectorWithoutAnErrorHasItsID(t *testing.T) {
-	for _, c := range vectors(t).Case {
-		policy := c.bytes(t)
+	for _, c := range conformance.Vectors[policyCase](t, "mta_sts", "case") {
+		policy := c.Policy.Bytes(t)
 		if Lint(policy).HasError != (c.ID == "") {
 			t.Errorf("%s: an error and an id, or neither", c.Name)
 		}
@@ -116,8 +82,8 @@ func TestEveryVectorWithoutAnErrorHasItsID(t *testing.T) {
 }
 
 func TestJSONIsWhatAParserReads(t *testing.T) {
-	for _, c := range vectors(t).Case {
-		text := Lint(c.bytes(t)).JSON()
+	for _, c := range conformance.Vectors[policyCase](t, "mta_sts", "case") {
+		text := Lint(c.Policy.Bytes(t)).JSON()
 		if c.JSON != "" && text != c.JSON {
 			t.Errorf("%s: %s, want %s", c.Name, text, c.JSON)
 		}
@@ -179,8 +145,8 @@ func TestANewPolicyIsRefusedWhenItIsTooLong(t *testing.T) {
 }
 
 func FuzzLint(f *testing.F) {
-	for _, c := range vectors(f).Case {
-		f.Add(c.bytes(f), "mx1.example.com *.example.net", uint32(week))
+	for _, c := range conformance.Vectors[policyCase](f, "mta_sts", "case") {
+		f.Add(c.Policy.Bytes(f), "mx1.example.com *.example.net", uint32(week))
 	}
 	f.Fuzz(func(t *testing.T, policy []byte, hosts string, seconds uint32) {
 		findings := Lint(policy)

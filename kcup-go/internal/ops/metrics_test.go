@@ -6,8 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/BurntSushi/toml"
-
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 	"gitlab.com/kcup/kcup/kcup-go/internal/server"
 )
@@ -52,11 +51,7 @@ func (c *metricsCase) numbers() Numbers {
 }
 
 func TestTheTextOfMetricsIsThatOfTheVectors(t *testing.T) {
-	var file struct{ Case []metricsCase }
-	if _, err := toml.DecodeFile("../../../conformance/vectors/metrics.toml", &file); err != nil || len(file.Case) == 0 {
-		t.Fatal(len(file.Case), err)
-	}
-	for _, c := range file.Case {
+	for _, c := range conformance.Vectors[metricsCase](t, "metrics", "case") {
 		numbers := c.numbers()
 		if got := string(numbers.AppendText(nil)); got != c.Text {
 			t.Errorf("%s:\n%s", c.Name, got)

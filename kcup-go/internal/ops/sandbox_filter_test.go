@@ -7,22 +7,18 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/BurntSushi/toml"
 	"golang.org/x/sys/unix"
+
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 )
 
 func TestWhatIsLeftIsWhatTheVectorsSay(t *testing.T) {
-	var file struct {
-		Call []struct {
-			X86_64, Aarch64       *uint32
-			Argument, Mask, Value *uint32
-		}
-	}
-	if _, err := toml.DecodeFile("../../../conformance/vectors/system_calls.toml", &file); err != nil || len(file.Call) == 0 {
-		t.Fatal(err)
+	type call struct {
+		X86_64, Aarch64       *uint32
+		Argument, Mask, Value *uint32
 	}
 	want := map[uint32][]where{}
-	for _, row := range file.Call {
+	for _, row := range conformance.Vectors[call](t, "system_calls", "call") {
 		number := row.X86_64
 		if runtime.GOARCH == "arm64" {
 			number = row.Aarch64

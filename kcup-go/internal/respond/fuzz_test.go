@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
@@ -24,7 +25,7 @@ func fieldLines(input []byte) (lines [][]byte) {
 }
 
 func FuzzRange(f *testing.F) {
-	for _, c := range vectors[rangeCase](f, "range") {
+	for _, c := range conformance.Vectors[rangeCase](f, "range", "case") {
 		f.Add([]byte(c.Value))
 	}
 	addCorpus(f, "range")
@@ -39,7 +40,7 @@ func FuzzRange(f *testing.F) {
 }
 
 func FuzzAcceptEncoding(f *testing.F) {
-	for _, c := range vectors[encodingCase](f, "accept_encoding") {
+	for _, c := range conformance.Vectors[encodingCase](f, "accept_encoding", "case") {
 		f.Add([]byte(strings.Join(c.Lines, "\n")))
 	}
 	addCorpus(f, "accept_encoding")
@@ -57,7 +58,7 @@ func FuzzAcceptEncoding(f *testing.F) {
 }
 
 func FuzzETagList(f *testing.F) {
-	for _, c := range vectors[tagCase](f, "etag") {
+	for _, c := range conformance.Vectors[tagCase](f, "etag", "case") {
 		f.Add([]byte(strings.Join(c.Lines, "\n")))
 	}
 	addCorpus(f, "etag")

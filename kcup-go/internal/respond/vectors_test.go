@@ -4,21 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/BurntSushi/toml"
-
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
-
-func vectors[T any](t testing.TB, name string) []T {
-	var file struct{ Case []T }
-	if _, err := toml.DecodeFile("../../../conformance/vectors/"+name+".toml", &file); err != nil {
-		t.Fatal(err)
-	}
-	if len(file.Case) == 0 {
-		t.Fatalf("no cases in %s.toml", name)
-	}
-	return file.Case
-}
 
 func lines(values []string) (lines [][]byte) {
 	for _, value := range values {
@@ -33,7 +21,7 @@ type rangeCase struct {
 }
 
 func TestRangeVectors(t *testing.T) {
-	for _, c := range vectors[rangeCase](t, "range") {
+	for _, c := range conformance.Vectors[rangeCase](t, "range", "case") {
 		r := parseRange(Trim([]byte(c.Value)), c.Length)
 		got := [...]string{"ignored", fmt.Sprintf("%d-%d", r.first, r.last), "unsatisfiable"}[r.kind]
 		if got != c.Want {
@@ -48,7 +36,7 @@ type encodingCase struct {
 }
 
 func TestAcceptEncodingVectors(t *testing.T) {
-	for _, c := range vectors[encodingCase](t, "accept_encoding") {
+	for _, c := range conformance.Vectors[encodingCase](t, "accept_encoding", "case") {
 		if got := negotiate(lines(c.Lines), having(c.Available)).String(); got != c.Want {
 			t.Errorf("%s: %s, want %s", c.Name, got, c.Want)
 		}
@@ -74,7 +62,7 @@ type tagCase struct {
 }
 
 func TestTagVectors(t *testing.T) {
-	for _, c := range vectors[tagCase](t, "etag") {
+	for _, c := range conformance.Vectors[tagCase](t, "etag", "case") {
 		if got := matches(lines(c.Lines), c.Tag, true); got != c.Strong {
 			t.Errorf("%s: strong %v", c.Name, got)
 		}
@@ -90,7 +78,7 @@ type dateCase struct {
 }
 
 func TestDateVectors(t *testing.T) {
-	for _, c := range vectors[dateCase](t, "date") {
+	for _, c := range conformance.Vectors[dateCase](t, "date", "case") {
 		got, valid := ParseDate([]byte(c.Value))
 		if valid != (c.Want != nil) || valid && got != *c.Want {
 			t.Errorf("%s: %d %v", c.Name, got, valid)

@@ -6,32 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 )
 
-type seed struct {
-	name  string
-	bytes []byte
-}
-
-// corpus holds what the fuzzers of both programs left behind, in the order of its names.
-func corpus(t testing.TB, target string) (seeds []seed) {
-	paths, err := filepath.Glob("../../../conformance/corpus/" + target + "/*")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no corpus", err)
-	}
-	for _, path := range paths {
-		bytes, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seeds = append(seeds, seed{filepath.Base(path), bytes})
-	}
-	return seeds
-}
-
 func addCorpus(f *testing.F, target string) {
-	for _, seed := range corpus(f, target) {
-		f.Add(seed.bytes)
+	for _, seed := range conformance.Corpus(f, target) {
+		f.Add(seed.Bytes)
 	}
 }
 
@@ -45,8 +26,8 @@ func TestVerdicts(t *testing.T) {
 		"range": judgeRange, "accept_encoding": judgeAcceptEncoding, "etag": judgeTags,
 	} {
 		var out strings.Builder
-		for _, seed := range corpus(t, target) {
-			fmt.Fprintln(&out, seed.name, strings.Join(judge(seed.bytes), " "))
+		for _, seed := range conformance.Corpus(t, target) {
+			fmt.Fprintln(&out, seed.Name, strings.Join(judge(seed.Bytes), " "))
 		}
 		if err := os.WriteFile(filepath.Join(directory, target), []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ const (
 	overshoot = 68 << 10
 	// What one connection may hold at least, with what comes behind its response.
 	leastShare = leastBuffer + overshoot + receiveBuffer
-	// A peer that has taken so much reads: less may be what its kernel holds for it.
+	// A peer that has acknowledged this much is reading: its own kernel holds less for it.
 	evidence = 256 << 10
 )
 
@@ -27,7 +27,7 @@ const (
 // connection's responses: nobody tells us what peers acknowledge, so claims only grow until they are settled.
 type account struct {
 	budget  int64
-	held    int64 // what of it connections and heads take where these are of the same memory
+	held    int64 // the part of it that open connections and kept heads take, if the same limit counts them
 	claimed int64 // the claims of all connections
 	moves         // what their peers have done
 }

@@ -1,4 +1,4 @@
-// The account's meeting with the kernel; a part of account.go.
+// Settling the account: asking the kernel what it really holds, and resetting connections if that is too much
 
 package server
 

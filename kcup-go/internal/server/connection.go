@@ -173,7 +173,7 @@ func (w *worker) keepBehind(c *connection, b []byte) {
 // hold keeps input, of which it has the first bytes already, within the memory that there is for that.
 func (w *worker) hold(c *connection, g guard.Guard, b []byte, has int) {
 	if c.kept == nil {
-		c.kept = w.spare.takeKept()
+		c.kept = w.spareKept.take()
 		w.held += cap(c.kept.bytes)
 	}
 	k := c.kept
@@ -205,6 +205,9 @@ func (w *worker) drop(c *connection) {
 	if k := c.kept; k != nil {
 		c.kept = nil
 		w.held -= cap(k.bytes)
-		w.spare.giveKept(k)
+		if cap(k.bytes) <= maxSpareHead {
+			*k = kept{bytes: k.bytes[:0]}
+			w.spareKept.give(k)
+		}
 	}
 }

@@ -87,7 +87,7 @@ func (w *worker) lingered(c *connection) {
 func (w *worker) close(c *connection, why reason) {
 	w.drop(c)
 	if c.out != nil {
-		w.spare.giveOutgoing(c.out)
+		w.release(c.out)
 		c.out = nil
 		forget(c.fd)
 	} else if w.owed(c) > 0 {

@@ -1,4 +1,4 @@
-// Whose peers move, and who is reset when the share is used up (K-87b): pure.
+// When peers last made progress, and which connections are reset when the share is used up (K-87b): pure.
 
 package server
 
@@ -8,21 +8,21 @@ import (
 	"slices"
 )
 
-// moves counts what the peers of one worker do: of two that did something within a tick it is known who was first.
+// moves counts the progress of one worker's peers: of two within the same tick it is known which was first.
 type moves struct {
 	count uint32
 	now   uint32     // tick
 	ends  [11]uint32 // the count at the end of each of the ticks before; the oldest was over a second ago
 }
 
-// at says which tick it is.
+// at sets the current tick.
 func (m *moves) at(now uint32) {
 	for ; m.now != now; m.now++ {
 		m.ends[m.now%uint32(len(m.ends))] = m.count
 	}
 }
 
-// begin is for the first bytes on their way to a peer, where all before are known to have arrived.
+// begin is for a connection that is sent bytes after all earlier ones are known to have been acknowledged.
 func (m *moves) begin(c *connection) {
 	m.count++
 	c.began, c.moved = m.count, m.count
@@ -43,11 +43,11 @@ func (m *moves) isStill(c *connection) bool {
 	return m.ago(c.moved) >= m.ago(m.ends[m.now%uint32(len(m.ends))])
 }
 
-// ago is how much has been done since.
+// ago is the number of moves since then.
 func (m *moves) ago(then uint32) uint32 { return m.count - then }
 
-// order sorts connections by who is reset first: those that stand still, then the others, and of both who has not moved for
-// longest. Last are those that began first, as many as half of the share has room for: however many come at once, there
+// order sorts connections in the order in which they are reset: those that stand still, then the others, each by how long ago
+// they last moved. Those that began first come last, as many as fit into half of the share: however many come at once, there
 // is time to see whether the first of them read.
 func (a *account) order(owing []int32, slots []connection) {
 	began := func(slot int32) uint32 { return a.ago(slots[slot].began) }

@@ -5,21 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 )
 
 func TestOrderOfResets(t *testing.T) {
-	var file struct {
-		Case []struct {
-			Name, Want string
-			Share      int64
-			Steps      []string
-		}
+	type resetCase struct {
+		Name, Want string
+		Share      int64
+		Steps      []string
 	}
-	if _, err := toml.DecodeFile("../../../conformance/vectors/resets.toml", &file); err != nil || len(file.Case) == 0 {
-		t.Fatal(err)
-	}
-	for _, c := range file.Case {
+	for _, c := range conformance.Vectors[resetCase](t, "resets", "case") {
 		a, slots := account{budget: c.Share}, make([]connection, 26)
 		for slot := range slots {
 			slots[slot].buffer = leastBuffer

@@ -24,49 +24,34 @@ type outgoing struct {
 
 // spare keeps what blocked connections needed for the next ones, within bounds: an attack should not set the
 // size of our memory for good.
-type spare struct {
-	outgoing []*outgoing
-	kept     []*kept
-}
+type spare[T any] []*T
 
 const (
 	maxSpare     = 64
 	maxSpareHead = 2048
 )
 
-func (s *spare) takeOutgoing() *outgoing {
-	if n := len(s.outgoing); n > 0 {
-		out := s.outgoing[n-1]
-		s.outgoing = s.outgoing[:n-1]
-		return out
+func (s *spare[T]) take() *T {
+	n := len(*s)
+	if n == 0 {
+		return new(T)
 	}
-	return new(outgoing)
+	one := (*s)[n-1]
+	*s = (*s)[:n-1]
+	return one
 }
 
-func (s *spare) giveOutgoing(out *outgoing) {
-	if out.of != nil {
-		out.of.Release()
-	}
-	if len(s.outgoing) < maxSpare {
-		*out = outgoing{head: out.head[:0]}
-		s.outgoing = append(s.outgoing, out)
+func (s *spare[T]) give(one *T) {
+	if len(*s) < maxSpare {
+		*s = append(*s, one)
 	}
 }
 
-func (s *spare) takeKept() *kept {
-	if n := len(s.kept); n > 0 {
-		k := s.kept[n-1]
-		s.kept = s.kept[:n-1]
-		return k
-	}
-	return new(kept)
-}
-
-func (s *spare) giveKept(k *kept) {
-	if len(s.kept) < maxSpare && cap(k.bytes) <= maxSpareHead {
-		*k = kept{bytes: k.bytes[:0]}
-		s.kept = append(s.kept, k)
-	}
+// release gives up a response that was sent, or never will be.
+func (w *worker) release(out *outgoing) {
+	out.of.Release()
+	*out = outgoing{head: out.head[:0]}
+	w.spareOutgoing.give(out)
 }
 
 // answer renders the response to one request into the worker's buffer and sends it.
@@ -120,7 +105,7 @@ func (w *worker) send(c *connection, r *respond.Responses, body []byte, end reas
 	case err != 0:
 		w.close(c, peerGone)
 	case n < len(w.out)+len(body):
-		out := w.spare.takeOutgoing()
+		out := w.spareOutgoing.take()
 		out.end, out.progress = end, progress{sent: n, accepted: unknown, counted: unknown, began: w.now}
 		if n < len(w.out) {
 			out.head, n = append(out.head[:0], w.out[n:]...), len(w.out)
@@ -184,7 +169,7 @@ func (w *worker) resume(c *connection) {
 	}
 	c.out = nil
 	end := out.end
-	w.spare.giveOutgoing(out)
+	w.release(out)
 	if end != stays {
 		w.linger(c, end, lingerMost)
 		return

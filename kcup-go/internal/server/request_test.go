@@ -4,17 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/BurntSushi/toml"
 	"github.com/valyala/fasthttp"
 
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
@@ -74,31 +72,11 @@ func TestTheBodyIsTheLoadedBytesAndNoCopy(t *testing.T) {
 }
 
 func vectorHeads(t testing.TB) (heads [][]byte) {
-	var file struct{ Case []struct{ Head []any } }
-	if _, err := toml.DecodeFile("../../../conformance/vectors/guard.toml", &file); err != nil {
-		t.Fatal(err)
+	for _, c := range conformance.Vectors[struct{ Head conformance.Parts }](t, "guard", "case") {
+		heads = append(heads, c.Head.Bytes(t))
 	}
-	for _, c := range file.Case {
-		var head []byte
-		for _, part := range c.Head {
-			if text, is := part.(string); is {
-				head = append(head, text...)
-			} else if part := part.(map[string]any); part["repeat"] != nil {
-				head = append(head, strings.Repeat(part["repeat"].(string), int(part["times"].(int64)))...)
-			}
-		}
-		heads = append(heads, head)
-	}
-	corpus, err := filepath.Glob("../../../conformance/corpus/guard/*")
-	for _, path := range corpus {
-		var head []byte
-		if head, err = os.ReadFile(path); err != nil {
-			break
-		}
-		heads = append(heads, head)
-	}
-	if err != nil || len(corpus) == 0 {
-		t.Fatal("no corpus", err)
+	for _, seed := range conformance.Corpus(t, "guard") {
+		heads = append(heads, seed.Bytes)
 	}
 	return heads
 }

@@ -27,10 +27,11 @@ func TestShortMemoryEndsOneConnection(t *testing.T) {
 		g.Scan(part[:5])
 		w.keep(w.at(slot), &g, part, false)
 	}
-	a, b, c := add(), add(), add()
+	a, b, c, r := add(), add(), add(), loaded(t, "x")
 	for _, slot := range []int32{a, b, c} {
 		w.enter(w.at(slot), writing)
-		w.slots[slot].out = &outgoing{end: stays}
+		r.Acquire()
+		w.slots[slot].out = &outgoing{end: stays, of: r}
 	}
 	keep(a)
 	keep(b)

@@ -43,31 +43,32 @@ type limits [phaseCount]uint32
 type worker struct {
 	*common
 	phases
-	request    respond.Request
-	clock      respond.Clock
-	spare      spare
-	limits     limits // those of all, until the drain
-	now        uint32 // ticks since the start
-	epoll      int
-	wakeFD     int
-	in         []byte
-	out        []byte
-	iov        [2]unix.Iovec
-	serving    *respond.Responses // which it holds
-	events     [256]unix.EpollEvent
-	again      []int32 // slots that get another turn although nothing new has happened
-	turning    []int32
-	held       int
-	account    account
-	owing      []int32 // slots, while the account is settled
-	cursor     int     // where settling goes on
-	draining   bool
-	drainBegan uint32
-	silence    uint32 // until this tick nothing more is logged
-	last       bool   // no more connections will come
-	cut        bool   // the drain has taken too long
-	closed     bool   // a connection, in this turn
-	asked      bool   // to make room, in this turn
+	request       respond.Request
+	clock         respond.Clock
+	spareOutgoing spare[outgoing]
+	spareKept     spare[kept]
+	limits        limits // those of all, until the drain
+	now           uint32 // ticks since the start
+	epoll         int
+	wakeFD        int
+	in            []byte
+	out           []byte
+	iov           [2]unix.Iovec
+	serving       *respond.Responses // which it holds
+	events        [256]unix.EpollEvent
+	again         []int32 // slots that get another turn although nothing new has happened
+	turning       []int32
+	held          int
+	account       account
+	owing         []int32 // slots, while the account is settled
+	cursor        int     // where settling goes on
+	draining      bool
+	drainBegan    uint32
+	silence       uint32 // until this tick nothing more is logged
+	last          bool   // no more connections will come
+	cut           bool   // the drain has taken too long
+	closed        bool   // a connection, in this turn
+	asked         bool   // to make room, in this turn
 
 	evictions uint32 // that are over
 	counters  Counters

@@ -16,10 +16,10 @@ const OVERHEAD: u32 = 2 << 10;
 const PIECES_BELOW: u32 = 2 * LEAST_BUFFER;
 /// It looks at a buffer's limit before it takes bytes, not after: so many more may go in.
 const OVERSHOOT: u32 = 68 << 10;
-/// One response may have this part of what is free,
+/// One response may have a 16th of what is free, and only a 25th of that until its peer is known to read.
 const PART: u64 = 16;
-/// and of that only this one before its peer has taken so much that it reads: less may be what its kernel holds for it.
 const FIRST_PART: u64 = 25;
+/// A peer that has acknowledged this much is reading: its own kernel holds less for it.
 const EVIDENCE: u32 = 256 << 10;
 
 /// What one connection may cost the kernel.
@@ -59,7 +59,7 @@ impl Claim {
 pub struct Account {
     /// What all connections may cost together.
     pub budget: u64,
-    /// What is gone of it for being open, and for heads that are kept.
+    /// The part of it that open connections and kept heads take, if the same limit counts them.
     pub held: u64,
     claimed: u64,
     /// What the peers have done.
@@ -85,7 +85,7 @@ impl Account {
         1 << free.ilog2()
     }
 
-    /// So many bytes were written for a connection.
+    /// Charges bytes that were written to a connection.
     pub fn wrote(&mut self, claim: &mut Claim, bytes: usize) {
         if claim.bytes == 0 {
             self.moves.begin(claim);
@@ -97,12 +97,12 @@ impl Account {
         self.set(claim, bytes.max(claim.bytes));
     }
 
-    /// Its buffer is full, and its requests wait behind that.
+    /// Charges a connection whose buffer is full, and whose requests wait behind that.
     pub fn blocked(&mut self, claim: &mut Claim) {
         self.set(claim, claim.bytes.max(claim.buffer + OVERSHOOT + RECEIVE_BUFFER));
     }
 
-    /// So much is claimed for a connection from now on.
+    /// Sets what is claimed for a connection.
     pub fn set(&mut self, claim: &mut Claim, bytes: u32) {
         self.claimed = self.claimed - u64::from(claim.bytes) + u64::from(bytes);
         claim.bytes = bytes;

@@ -1,4 +1,4 @@
-//! Whose peers move, and who is reset when the share is used up (SPEC K-87b). Pure.
+//! When peers last made progress, and which connections are reset when the share is used up (SPEC K-87b). Pure.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,7 @@ use super::phases::{Tick, TICKS};
 
 const ENDS: usize = TICKS as usize + 1;
 
-/// Counts what the peers of one worker do: of two that did something within a tick it is known who was first.
+/// Counts the progress of one worker's peers: of two within the same tick it is known which was first.
 #[derive(Debug, Default)]
 pub struct Moves {
     count: u32,
@@ -17,7 +17,7 @@ pub struct Moves {
 }
 
 impl Moves {
-    /// Says which tick it is.
+    /// Sets the current tick.
     pub fn at(&mut self, now: Tick) {
         while self.now != now {
             self.ends[self.now as usize % ENDS] = self.count;
@@ -25,7 +25,7 @@ impl Moves {
         }
     }
 
-    /// The first bytes are on their way to a peer, where all before are known to have arrived.
+    /// Begins to count for a connection that is sent bytes after all earlier ones are known to have been acknowledged.
     pub fn begin(&mut self, claim: &mut Claim) {
         self.count = self.count.wrapping_add(1);
         (claim.began, claim.moved) = (self.count, self.count);
@@ -46,15 +46,15 @@ impl Moves {
         self.ago(claim.moved) >= self.ago(self.ends[self.now as usize % ENDS])
     }
 
-    /// How much has been done since.
+    /// The number of moves since then.
     fn ago(&self, then: u32) -> u32 {
         self.count.wrapping_sub(then)
     }
 }
 
 impl Account {
-    /// Sorts connections by who is reset first: those that stand still, then the others, and of both who has not moved for
-    /// longest. Last are those that began first, as many as half of the share has room for: however many come at once,
+    /// Sorts connections in the order in which they are reset: those that stand still, then the others, each by how long ago
+    /// they last moved. Those that began first come last, as many as fit into half of the share: however many come at once,
     /// there is time to see whether the first of them read.
     pub fn order<T>(&self, owing: &mut [(Claim, T)]) {
         let moves = &self.moves;

@@ -1,17 +1,15 @@
 package guard
 
 import (
-	"encoding/hex"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
+	"gitlab.com/kcup/kcup/kcup-go/conformance"
 )
 
 type guardCase struct {
 	Name      string
-	Head      []any
+	Head      conformance.Parts
 	Status    int
 	Partial   bool
 	Length    int
@@ -19,33 +17,8 @@ type guardCase struct {
 	KeepAlive bool `toml:"keep_alive"`
 }
 
-func (c guardCase) bytes(t testing.TB) []byte {
-	var b []byte
-	for _, part := range c.Head {
-		switch part := part.(type) {
-		case string:
-			b = append(b, part...)
-		case map[string]any:
-			if digits, is := part["hex"].(string); is {
-				raw, err := hex.DecodeString(digits)
-				if err != nil {
-					t.Fatal(err)
-				}
-				b = append(b, raw...)
-				continue
-			}
-			b = append(b, strings.Repeat(part["repeat"].(string), int(part["times"].(int64)))...)
-		}
-	}
-	return b
-}
-
 func guardCases(t testing.TB) []guardCase {
-	var file struct{ Case []guardCase }
-	if _, err := toml.DecodeFile("../../../../conformance/vectors/guard.toml", &file); err != nil {
-		t.Fatal(err)
-	}
-	return file.Case
+	return conformance.Vectors[guardCase](t, "guard", "case")
 }
 
 // split scans b in pieces of at most most bytes; each scan sees all bytes so far, as the worker does it.
@@ -62,7 +35,7 @@ func split(b []byte, next func() int) (Guard, Verdict) {
 
 func TestGuardVectorsHoldHoweverTheBytesAreSplit(t *testing.T) {
 	for _, c := range guardCases(t) {
-		b := c.bytes(t)
+		b := c.Head.Bytes(t)
 		splits := []func() int{
 			func() int { return len(b) }, func() int { return 1 }, func() int { return 2 },
 			func() int { return 1 + rand.IntN(40) },
@@ -107,10 +80,10 @@ func BenchmarkGuard(b *testing.B) {
 
 func FuzzGuard(f *testing.F) {
 	for _, c := range guardCases(f) {
-		f.Add(c.bytes(f))
+		f.Add(c.Head.Bytes(f))
 	}
-	for _, seed := range corpus(f) {
-		f.Add(seed.bytes)
+	for _, seed := range conformance.Corpus(f, "guard") {
+		f.Add(seed.Bytes)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		whole, v := split(b, func() int { return len(b) })

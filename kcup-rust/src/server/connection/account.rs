@@ -12,14 +12,14 @@ impl Connection {
         self.outgoing.as_ref().map_or(0, |outgoing| outgoing.left())
     }
 
-    /// Before so many bytes are written: where the socket would not take them at once, it may have a larger buffer.
+    /// Gives the socket a larger buffer if it would not take `bytes` at once and there is room.
     pub fn make_way(&mut self, bytes: usize, account: &Account) {
         if bytes > self.claim.buffer as usize {
             self.set_buffer(account.allowance(&self.claim));
         }
     }
 
-    /// Of `bytes` that were to be written all but those that are left were.
+    /// Charges what was written: `bytes` less those that are left.
     pub fn wrote(&mut self, bytes: usize, account: &mut Account) {
         let left = self.left();
         account.wrote(&mut self.claim, bytes - left);
