@@ -3,6 +3,7 @@
 import contextlib
 import re
 import signal
+import statistics
 import threading
 import time
 
@@ -155,9 +156,10 @@ class Visitors(threading.Thread):
 
 @pytest.mark.spec("K-18", "K-18b")
 def test_visitors_who_connect_for_each_request_lose_nothing(serve):
-    """Except connections that are established at the very moment at which the listener closes."""
-    lost, drains = [], 8
-    for _ in range(drains):
+    """Except connections that are established after the last look at the backlog: the kernel resets them when the
+    listener closes. That moment is long if the scheduler takes the CPU away in it: so the median counts."""
+    resets = []
+    for _ in range(8):
         server = serve(*PATIENT)
         visitors = [Visitors(server.address) for _ in range(32)]
         until(lambda: all(visitor.served for visitor in visitors))  # noqa: B023
@@ -165,9 +167,10 @@ def test_visitors_who_connect_for_each_request_lose_nothing(serve):
         assert server.wait(10) == 0
         for visitor in visitors:
             visitor.join(20)
-            lost += visitor.lost
-    assert not [reason for reason in lost if "reset" not in reason], lost
-    assert len(lost) <= drains, lost
+        lost = [reason for visitor in visitors for reason in visitor.lost]
+        assert all("reset" in reason for reason in lost), lost
+        resets.append(len(lost))
+    assert statistics.median(resets) <= 1, resets
 
 
 @pytest.mark.spec("K-19")

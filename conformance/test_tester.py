@@ -1,5 +1,7 @@
 """The suite against servers with deliberate faults: each fault must make the cases named here fail."""
 
+import socket
+
 import pytest
 
 from runner import faults, wire
@@ -56,3 +58,12 @@ def test_fault_is_caught(fault, name):
 
 def test_every_fault_is_caught_by_a_case():
     assert set(faults.ALL) == set(CAUGHT_BY)
+
+
+def test_a_reset_that_sending_met_is_a_reset():
+    """The kernel says so only to the first system call after it, and that the peer has ended its side to all others."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        connection = wire.Connection(listener.getsockname())
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    with pytest.raises(WireError, match="reset"):
+        connection.answer()

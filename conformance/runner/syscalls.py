@@ -101,12 +101,12 @@ class Watch:
 
     def answer(self, listener, asked):
         number, self.thread, _, which, _, _, *arguments = ASKED.unpack(asked.raw)
-        verdict = self.judge(self.named[which], arguments)
-        if isinstance(verdict, Result):
-            answered = ANSWERED.pack(number, verdict, 0, 0)
-        else:
-            answered = ANSWERED.pack(number, 0, -verdict, 0) if verdict else ANSWERED.pack(number, 0, 0, CONTINUE)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # as above
+            verdict = self.judge(self.named[which], arguments)
+            if isinstance(verdict, Result):
+                answered = ANSWERED.pack(number, verdict, 0, 0)
+            else:
+                answered = ANSWERED.pack(number, 0, -verdict, 0) if verdict else ANSWERED.pack(number, 0, 0, CONTINUE)
             call(libc.ioctl, listener, NOTIF_SEND, ctypes.create_string_buffer(answered, ANSWERED.size))
 
 

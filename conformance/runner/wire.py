@@ -35,7 +35,7 @@ class Connection:
         self.socket.connect(address)
         if self.socket.family != socket.AF_UNIX:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.pending = b""
+        self.pending, self.was_reset = b"", False
         self.asked = time.time()
 
     def __enter__(self):
@@ -47,9 +47,13 @@ class Connection:
     def send(self, data, piece=None):
         """Sends everything, or as much as the peer takes before it resets; in pieces of this many bytes if given."""
         self.asked = time.time()
-        with contextlib.suppress(*GONE):
+        try:
             for start in range(0, len(data), piece or max(1, len(data))):
                 self.socket.sendall(data[start : start + (piece or len(data))])
+        except ConnectionResetError:
+            self.was_reset = True  # the kernel says so once, and that the peer has ended its side from then on
+        except BrokenPipeError:
+            pass
 
     def half_close(self):
         with contextlib.suppress(OSError):
@@ -61,11 +65,14 @@ class Connection:
             data, self.pending = self.pending[:limit], self.pending[limit:]
             return data
         try:
-            return self.socket.recv(limit)
+            data = self.socket.recv(limit)
         except TimeoutError:
             raise TimedOut(f"nothing came for {PATIENCE:.0f} seconds") from None
         except ConnectionResetError:
             raise WireError("the connection was reset") from None
+        if self.was_reset and not data:
+            raise WireError("the connection was reset")
+        return data
 
     def answer(self, bodyless=False):
         """The next response, whole."""
