@@ -23,6 +23,7 @@ class Scenario:
     judged      metrics by which a server can lose; by default the first of `metrics`
     engine      whether it needs a Docker engine
     groups      what the kind "correctness" sends
+    vm          attacks of vm/plan.toml that show the same in emulated machines
     """
 
     name: str
@@ -43,6 +44,7 @@ class Scenario:
     chart: list[dict] = field(default_factory=list)
     published: list[dict] = field(default_factory=list)
     groups: list[dict] = field(default_factory=list)
+    vm: list[str] = field(default_factory=list)
 
     def combinations(self):
         """Every point, as a table with one value for each dimension."""

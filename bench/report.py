@@ -3,6 +3,7 @@
 import json
 import math
 
+import emulated
 from charts import draw
 from contenders import TWINS
 from machine import ALWAYS
@@ -22,7 +23,7 @@ def write(directory):
     about, results = read(directory)
     notes = directory / "notes.md"
     charts = {result["scenario"]: draw(result, directory) for result in results}
-    (directory / "summary.md").write_text(summary(results, charts))
+    (directory / "summary.md").write_text(summary(results, charts, emulated.read(directory)))
     (directory / "README.md").write_text(readme(about, results, notes.read_text().strip() if notes.exists() else ""))
 
 
@@ -98,7 +99,8 @@ def absent(results):
     return "Absent, and so not measured:\n\n" + "\n".join(f"- {name}: `{hint}`" for name, hint in missing.items())
 
 
-def summary(results, charts):
+def summary(results, charts, told):
+    """`told` is what the emulated machines saw, if it is known."""
     parts = [
         "# Summary",
         "Medians of the rounds; contenders took turns. Read the ratios: all values are of one machine, and "
@@ -111,7 +113,7 @@ def summary(results, charts):
         parts += [f"## {plan['title']}", plan["method"].strip()]
         parts += [f"![{what}]({name})" for name, what in charts[result["scenario"]].items()]
         parts += [scenario_table(result), *DETAILS.get(plan["kind"], lambda _: [])(result)]
-        parts += [published(table) for table in plan["published"]]
+        parts += [*emulated.tables(plan.get("vm"), told), *(published(table) for table in plan["published"])]
     return pages(*parts)
 
 

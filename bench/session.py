@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import correctness
+import emulated
 import idle
 import load
 import machine
@@ -73,6 +74,7 @@ def begin(command, chosen):
         "conformance": conformance(BINARIES),
     }
     (directory / "run.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    emulated.keep(directory)
     return directory
 
 

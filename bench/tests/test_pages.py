@@ -1,10 +1,12 @@
 """Charts, the pages of a run, and README's section."""
 
 import json
+import re
 from xml.etree import ElementTree
 
 import axes
 import charts
+import emulated
 import pytest
 import readme
 import report
@@ -54,6 +56,17 @@ def test_the_pages_of_a_run(run_directory):
         assert told in page
     for told in ("## A scenario", "Published by others", "| **kcup-go** | small, 66 B"):
         assert told in summary
+
+
+def test_a_page_says_what_the_emulated_machines_saw(run_directory, result):
+    result["plan"]["vm"] = ["idle", "wrk"]
+    (run_directory / "small.json").write_text(json.dumps(result))
+    emulated.keep(run_directory)
+    report.write(run_directory)
+    summary = (run_directory / "summary.md").read_text()
+    assert "| 12,000 idle connections, after one response each | wrk -c400, 1 MiB, 20 s |" in summary
+    assert re.search(r"^\| \*\*kcup-rust\*\* \| \d+ \| \d+ \|$", summary, re.MULTILINE)
+    assert re.search(r"^\| nginx \| \d+ \| killed \|$", summary, re.MULTILINE)
 
 
 def test_a_run_may_lose_nowhere(run_directory, result):

@@ -2,6 +2,7 @@
 
 import charts
 import correctness
+import emulated
 import pytest
 from contenders import choose, everything, fill_in, find_contender, tool
 from plan import scenarios, total
@@ -21,6 +22,7 @@ def test_what_a_scenario_names_is_declared(one):
     for name in one.tools:
         assert tool(name).install
     assert {*one.metrics, *one.judged} <= METRICS.keys()
+    assert {*one.vm} <= emulated.attacks().keys()
     for chart in one.chart:
         assert chart["kind"] in charts.KINDS
         assert chart.get("metric", "p99") in METRICS
