@@ -35,6 +35,8 @@ def measure(contender, point, run):
 
         slow, count = point.get("slow", "none"), point.get("slow_clients", 0)
         with slow_clients(slow, count, server.port, load_cpus) as slow_open:
+            if run.scenario.warm_up:
+                warm_up(run.scenario.warm_up, point, server, load_cpus)
             before = server.group.cpu_seconds()
             load = run_load(contender, point, run, server, load_cpus, tick)
             killed = server.was_killed() or not server.is_running()
@@ -48,6 +50,11 @@ def measure(contender, point, run):
 
 def content(point):
     return point["text"].encode() if "text" in point else text_of_size(point["size"])
+
+
+def warm_up(seconds, point, server, cpus):
+    connections = point.get("connections", point.get("vus"))
+    wrk(server.port, point.get("threads", len(cpus)), connections, seconds, cpus)
 
 
 def run_load(contender, point, run, server, cpus, tick):

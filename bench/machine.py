@@ -78,6 +78,8 @@ def doubts_of(result, records):
         found.append("The machine is shared: others used its CPUs before the start.")
     if result["stolen"] > STOLEN_LIMIT:
         found.append("The host took CPU time while this was measured.")
+    found += [f"Killed by the kernel or ended, so without a result: {told}." for told in [dead(records)] if told]
+    records = [record for record in records if not record.get("killed")]
     loads = [record for record in records if "load_cpus" in record]
     paced = sum(record["load_cpus"] / record["load_cpus_had"] > LOAD_LIMIT for record in loads)
     if paced:
@@ -91,6 +93,13 @@ def doubts_of(result, records):
     if counts := ", ".join(f"{name} {count:,}" for name, count in failed.most_common() if count):
         found.append(f"Requests failed: {counts}.")
     return found
+
+
+def dead(records):
+    """Who did not live through the load, and in how many measurements of all."""
+    killed = Counter(record["contender"] for record in records if record.get("killed"))
+    measured = Counter(record["contender"] for record in records)
+    return ", ".join(f"{name} {count} of {measured[name]}" for name, count in killed.most_common())
 
 
 def programs():

@@ -18,7 +18,7 @@ class Scenario:
 
     points      what is measured: tables of dimensions, each a value or a list of values; every combination is a point
     contenders  the servers that take turns at each point, `rounds` times
-    seconds     of load in one measurement; `overhead` is the additional time
+    seconds     of load in one measurement, after `warm_up` seconds that do not count; `overhead` is the additional time
     metrics     columns of the summary; the first is also shown as a ratio to the contender `reference`
     judged      metrics by which a server can lose; by default the first of `metrics`
     engine      whether it needs a Docker engine
@@ -35,7 +35,7 @@ class Scenario:
     points: list[dict]
     rounds: int
     seconds: float
-    overhead: float
+    overhead: float  # with the warm-up
     metrics: list[str]
     reference: str = "kcup-rust"
     judged: list[str] = field(default_factory=list)
@@ -44,6 +44,7 @@ class Scenario:
     chart: list[dict] = field(default_factory=list)
     published: list[dict] = field(default_factory=list)
     groups: list[dict] = field(default_factory=list)
+    warm_up: int = 0
     vm: list[str] = field(default_factory=list)
 
     def combinations(self):

@@ -1,5 +1,7 @@
 """README's section of measurements, generated from the last full run that is committed."""
 
+from collections import Counter
+
 import report
 from contenders import ROOT, TWINS
 from machine import ALWAYS
@@ -45,11 +47,11 @@ def section(directory):
     about, results = read(directory)
     results = {result["scenario"]: result for result in results}
     place, machine = directory.relative_to(ROOT), about["machine"]
-    lost = sum(1 for result in results.values() for _ in losses(result))
+    lost = Counter(loss.is_tie() for result in results.values() for loss in losses(result))
     return pages(
         f"\nThe run of {about['began'][:10]} on {machine['cpus']} CPUs, {machine['cpu']}, {machine['kernel']}: "
         f"[all results]({place}/summary.md), next to figures published by others; "
-        f"[where kcup loses]({place}/summary.md#where-kcup-loses), {lost} places; "
+        f"[where kcup loses]({place}/summary.md#where-kcup-loses), {lost[False]} places and {lost[True]} ties; "
         f"[every reason to distrust it]({place}/README.md). {ALWAYS[1]}",
         markdown(["", *NAMES], rows(results)),
         *(f"![{what}]({place}/{picture})" for picture, what in PICTURES.items()),

@@ -32,6 +32,7 @@ def readme(about, results, notes):
     facts = [
         ("command", f"`{about['command']}`"),
         ("began", about["began"]),
+        ("commit", about.get("commit", "not recorded")),
         ("CPU", f"{machine['cpu']}, {machine['cpus']} of them"),
         ("memory", f"{machine['memory_gb']} GB"),
         ("kernel", machine["kernel"]),
@@ -121,10 +122,13 @@ def loss_table(results):
     found = [(result["scenario"], loss) for result in results for loss in losses(result)]
     if not found:
         return "Nowhere in this run."
-    found.sort(key=lambda pair: -(pair[1].times() or math.inf))
-    header = ["", "where", "by", "to", "times worse", "medians", "within the spread"]
+    found.sort(key=lambda pair: (pair[1].is_tie(), -(pair[1].times() or math.inf)))
+    header = ["", "where", "by", "to", "times worse", "medians", "tie"]
     rows = markdown(header, [loss_row(scenario, loss) for scenario, loss in found])
-    return f"Against the best of all others that served to the end, by what a scenario is judged by.\n\n{rows}"
+    return (
+        "Against the best of all others that served to the end, by what a scenario is judged by, if it had more than "
+        "one round. It is a tie if kcup's best round is no worse than the other's worst.\n\n" + rows
+    )
 
 
 def loss_row(scenario, loss):
@@ -136,7 +140,7 @@ def loss_row(scenario, loss):
         loss.best.contender,
         "" if loss.times() is None else f"{loss.times():.2f}",
         medians,
-        {True: "yes", False: "no", None: ""}[loss.is_within_spread()],
+        "yes" if loss.is_tie() else "",
     ]
 
 

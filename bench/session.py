@@ -5,6 +5,7 @@ import csv
 import datetime
 import json
 import os
+import random
 import resource
 import subprocess
 import sys
@@ -70,12 +71,23 @@ def begin(command, chosen):
         "quick": QUICK,
         "machine": facts,
         "versions": {one.name: one.first_line() for one in used if one.path()},
+        "commit": commit(),
         "binaries": {twin: fingerprint(binary) for twin, binary in zip(TWINS, BINARIES, strict=True)},
         "conformance": conformance(BINARIES),
     }
     (directory / "run.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n")
     emulated.keep(directory)
     return directory
+
+
+def commit():
+    """The commit whose files are measured, and whether they have been changed since."""
+    git = ["git", "-C", str(ROOT)]
+    head = subprocess.run([*git, "rev-parse", "HEAD"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    changed = subprocess.run(
+        [*git, "status", "--porcelain", "--untracked-files=no"], stdout=subprocess.PIPE, check=True
+    )
+    return f"{head}, with changes" if changed.stdout else head
 
 
 def conformance(binaries):
@@ -144,11 +156,13 @@ def prepare_images(one, contenders):
 
 
 def turns(one, contenders, run):
-    """Yields records: at each point, in each round, one measurement of every contender."""
+    """Yields records: at each point, in each round, one measurement of every contender. Each round has an order of its
+    own, the same in every run."""
+    order = random.Random(one.name)
     for point in one.combinations():
         for turn in range(one.rounds):
             run.first_round = turn == 0
-            for contender in contenders:
+            for contender in order.sample(contenders, len(contenders)):
                 if not contender.serves(point.get("size", 0)):
                     continue
                 told = {name: point[name] for name in DIMENSIONS if name in point}

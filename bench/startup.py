@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import struct
 import time
 from pathlib import Path
 
@@ -22,28 +23,40 @@ def measure(contender, point, run):
     content = text_of_size(point["size"])
     with content_in_directory(content) as file, new_group(contender.name) as group:
         reject_taken_port(contender)
-        began = time.monotonic()
-        running = start(contender, values(contender, file, content, WORKERS), group.enter)
+        stamps, stamp = os.pipe()
+
+        def prepare():
+            group.enter()
+            os.write(stamp, struct.pack("d", time.monotonic()))  # last: exec follows
+
+        running = start(contender, values(contender, file, content, WORKERS), prepare)
         try:
-            wait_for_first_byte(contender, running)
-            milliseconds = (time.monotonic() - began) * 1000
+            ended = wait_for_first_byte(contender, running)
+            (began,) = struct.unpack("d", os.read(stamps, 8))
             time.sleep(SETTLE_SECONDS)
             resident = sum(proportional_share(pid) for pid in group.processes())
         finally:
             stop(running)
+            os.close(stamps)
+            os.close(stamp)
     size = os.stat(os.path.realpath(contender.path())).st_size
-    record = {"first_byte_ms": milliseconds, "resident_mb": resident / MEGABYTE, "program_mb": size / MEGABYTE}
+    record = {
+        "first_byte_ms": (ended - began) * 1000,
+        "resident_mb": resident / MEGABYTE,
+        "program_mb": size / MEGABYTE,
+    }
     return [{**record, **(image_sizes(contender.image) if contender.image and run.first_round else {})}]
 
 
 def wait_for_first_byte(contender, running):
+    """Returns when it came, on the monotonic clock, which is the same in all processes."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and running.poll() is None:
         try:
             with socket.create_connection(("127.0.0.1", contender.port)) as connection:
                 connection.sendall(REQUEST)
                 if connection.recv(1):
-                    return
+                    return time.monotonic()
         except ConnectionError:
             time.sleep(RETRY_SECONDS)
     raise Unserved("does not start")

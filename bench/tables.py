@@ -97,14 +97,16 @@ class Cell:
 
 
 def points(result):
-    """For each point, in order: the dimensions in which it differs from others, and its contenders' cells."""
+    """For each point, in order: the dimensions in which it differs from others, and its contenders' cells, in the order
+    of the scenario's file."""
+    places = {name: place for place, name in enumerate(result["plan"]["contenders"])}
     grouped = {}  # records, by point and by contender
     for record in result["records"]:
         point = tuple((name, record[name]) for name in DIMENSIONS if name in record)
         grouped.setdefault(point, {}).setdefault(record["contender"], []).append(record)
     for point, contenders in grouped.items():
         dimensions = {name: value for name, value in point if differs(name, grouped)}
-        yield dimensions, [Cell(contender, records) for contender, records in contenders.items()]
+        yield dimensions, [Cell(name, contenders[name]) for name in sorted(contenders, key=places.get)]
 
 
 def differs(dimension, points):
@@ -129,7 +131,7 @@ def ratio(cell, other, metric):
 
 @dataclass(frozen=True)
 class Loss:
-    """A place where one of kcup's programs is beaten by the best of all other servers that lasted."""
+    """A place where one of kcup's programs has a worse median than the best of all other servers that lasted."""
 
     metric: str
     point: str
@@ -141,17 +143,18 @@ class Loss:
         less, more = sorted(cell.median(self.metric) for cell in (self.twin, self.best))
         return more / less if less else None
 
-    def is_within_spread(self):
-        """Whether kcup's best round is no worse than the other's worst; None for one round, which has no spread."""
-        if len(self.twin.values(self.metric)) == 1:
-            return None
+    def is_tie(self):
+        """Whether kcup's best round is no worse than the other's worst."""
         mine, theirs = ([rank(value, self.metric) for value in c.values(self.metric)] for c in (self.twin, self.best))
         return min(mine) <= max(theirs)
 
 
 def losses(result):
-    """At every point, by the metrics by which the scenario is judged."""
+    """At every point, by the metrics by which the scenario is judged. One round ranks nobody, except by what would be
+    the same in another."""
     plan = result["plan"]
+    if plan["rounds"] == 1 and plan["kind"] != "correctness":
+        return
     for dimensions, cells in points(result):
         for metric in plan["judged"] or plan["metrics"][:1]:
             ranked = {cell.contender: rank(cell.median(metric), metric) for cell in cells if cell.values(metric)}

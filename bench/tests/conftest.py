@@ -9,6 +9,7 @@ PLAN = {
     "method": "How it is done.",
     "order": 1,
     "kind": "load",
+    "contenders": ["floor", "kcup-rust", "kcup-go", "nginx"],
     "rounds": 2,
     "seconds": 1,
     "reference": "floor",

@@ -32,6 +32,12 @@ def test_others_the_host_and_errors_are_doubts():
     assert "shared" in others and "host" in host and failed == "Requests failed: nginx 2."
 
 
+def test_one_that_was_killed_is_named_and_counts_for_nothing_else():
+    dead = {"contender": "caddy", "killed": True, "load_cpus": 1, "load_cpus_had": 1, "errors": 1000}
+    (told,) = machine.doubts_of(QUIET, [dead, {"contender": "caddy", "killed": False}])
+    assert told == "Killed by the kernel or ended, so without a result: caddy 1 of 2."
+
+
 def group(path, **files):
     for name, text in files.items():
         (path / name.replace("__", ".")).write_text(text)

@@ -9,7 +9,7 @@ from plan import scenarios, total
 from session import KINDS
 from tables import DIMENSIONS, METRICS
 
-FULL_SECONDS, QUICK_SECONDS = 40 * 60, 5 * 60
+FULL_SECONDS, QUICK_SECONDS = 150 * 60, 5 * 60
 BOTH = [*scenarios(quick=False), *scenarios(quick=True)]
 
 

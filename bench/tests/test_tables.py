@@ -27,13 +27,22 @@ def test_a_loss_is_told_with_whether_it_is_certain(result):
     for record in result["records"]:
         if record["contender"] == "nginx" and record["size"] == 66:
             record["cpu_us"] -= 2
-    told = [(loss.point, loss.twin.contender, loss.is_within_spread()) for loss in losses(result)]
+    told = [(loss.point, loss.twin.contender, loss.is_tie()) for loss in losses(result)]
     assert told == [
         ("66 B, 66 connections", "kcup-rust", True),
         ("66 B, 66 connections", "kcup-go", False),
         ("10 KiB, 10,240 connections", "kcup-go", True),
     ]
     assert round(next(losses(result)).times(), 2) == 1.14
+
+
+def test_one_round_ranks_nobody(result):
+    result["plan"] |= {"judged": ["held"], "rounds": 1}
+    for record in result["records"]:
+        record["held"] = {"kcup-go": 7}.get(record["contender"], 8)
+    assert list(losses(result)) == []
+    result["plan"]["kind"] = "correctness"
+    assert {loss.twin.contender for loss in losses(result)} == {"kcup-go"}
 
 
 def test_nobody_loses_to_one_that_was_killed(result):

@@ -1,6 +1,6 @@
 // Baselines in Go: a first attempt, to compare kcup-go with. The one in Rust is ../rust/src/main.rs.
 //
-//	bench-go net-http|fasthttp-naive|fasthttp-servefile FILE PORT
+//	bench-go net-http|fasthttp-naive|fasthttp-raw|fasthttp-servefile FILE PORT
 package main
 
 import (
@@ -30,6 +30,10 @@ var variants = map[string]func(listener net.Listener, file string, content []byt
 		text := string(content)
 		return fasthttp.Serve(listener, func(ctx *fasthttp.RequestCtx) { fmt.Fprint(ctx, text) })
 	},
+	// The content is only referred to.
+	"fasthttp-raw": func(listener net.Listener, _ string, content []byte) error {
+		return fasthttp.Serve(listener, func(ctx *fasthttp.RequestCtx) { ctx.Response.SetBodyRaw(content) })
+	},
 	"fasthttp-servefile": func(listener net.Listener, file string, _ []byte) error {
 		return fasthttp.Serve(listener, func(ctx *fasthttp.RequestCtx) { fasthttp.ServeFile(ctx, file) })
 	},
@@ -42,7 +46,7 @@ func main() {
 		return
 	}
 	if len(os.Args) != 4 || variants[os.Args[1]] == nil {
-		log.Fatal("usage: bench-go net-http|fasthttp-naive|fasthttp-servefile FILE PORT")
+		log.Fatal("usage: bench-go net-http|fasthttp-naive|fasthttp-raw|fasthttp-servefile FILE PORT")
 	}
 	content, err := os.ReadFile(os.Args[2])
 	if err != nil {
