@@ -1,6 +1,7 @@
 """Section 9: each vector with lint, txt and new; and what is served and logged with the preset."""
 
 import json
+import os
 import signal
 import subprocess
 
@@ -9,7 +10,7 @@ import pytest
 from runner.cases import vectors
 from runner.cgroup import memory_group
 from runner.parts import to_bytes
-from runner.process import until
+from runner.process import unread, until
 from runner.reload import STAYS, get, rename_over, warned
 from runner.twin import write_file
 from runner.wire import Connection
@@ -114,6 +115,19 @@ def test_help_shows_how_the_words_are_used(twin):
         result = twin.run(args)
         assert result.returncode == 0
         assert "\n".join(["", *usages, ""]) in result.stdout.decode()
+
+
+@pytest.mark.spec("K-99")
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP], ids=lambda one: one.name
+)
+def test_a_signal_ends_a_verdict_as_it_ends_any_program(twin, number):
+    command, pipe = [twin.binary, "mta-sts", "lint"], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env={}) as process:
+        os.write(process.stdin.fileno(), b"version")
+        until(lambda: unread(process.stdin) == 0)
+        process.send_signal(number)
+        assert (process.wait(20), process.stdout.read(), process.stderr.read()) == (-number, b"", b"")
 
 
 @pytest.mark.spec("K-98")

@@ -28,6 +28,7 @@ func main() {
 	switch {
 	case err != nil || text != "":
 	case cfg.Question != nil:
+		ops.QuitByDefault()
 		text, status, err = content.Answer(&cfg)
 	case cfg.Health:
 		err = ops.Health(&cfg)

@@ -13,8 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
@@ -91,6 +93,12 @@ func Signals() <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
 	return signals
+}
+
+// QuitByDefault leaves SIGQUIT to the kernel (K-99), where Go's runtime would print its stacks.
+func QuitByDefault() {
+	var byDefault [4]uint64 // the kernel's struct sigaction: SIG_DFL, and nothing else
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGQUIT), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
 }
 
 // hangups delivers SIGHUP. However many come while one is dealt with, they are one (K-100).
