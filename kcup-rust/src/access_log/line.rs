@@ -36,6 +36,9 @@ pub struct Entry<'a> {
     pub bytes: usize,
 }
 
+/// A quote and a backslash in a JSON string (RFC 8259 section 7).
+pub const JSON: [&str; 2] = ["\\\"", "\\\\"];
+
 /// The time as `format` writes it: the same text for all lines of one second.
 pub fn stamp(format: LineFormat, unix: i64) -> String {
     match format {
@@ -56,7 +59,7 @@ pub fn append(out: &mut Vec<u8>, format: LineFormat, stamp: &str, entry: &Entry)
                 None => out.push(b'-'),
                 Some(words) => {
                     for (word, end) in words.iter().zip([" ", " ", ""]) {
-                        escape(out, word, |byte| if byte == b'"' { b"\\x22" } else { b"\\x5C" });
+                        escape(out, word, ["\\x22", "\\x5C"]);
                         out.extend_from_slice(end.as_bytes());
                     }
                 }
@@ -71,7 +74,7 @@ pub fn append(out: &mut Vec<u8>, format: LineFormat, stamp: &str, entry: &Entry)
                     None => out.extend_from_slice(b"null"),
                     Some(words) => {
                         out.push(b'"');
-                        escape(out, words[place], |byte| if byte == b'"' { b"\\\"" } else { b"\\\\" });
+                        escape(out, words[place], JSON);
                         out.push(b'"');
                     }
                 }
@@ -82,22 +85,26 @@ pub fn append(out: &mut Vec<u8>, format: LineFormat, stamp: &str, entry: &Entry)
 }
 
 /// The method, target and version. The guard admits only visible ASCII in them, and one space between them.
-fn request_line(head: &[u8]) -> Option<[&[u8]; 3]> {
+fn request_line(head: &[u8]) -> Option<[&str; 3]> {
     let line = head.split(|&byte| byte == b'\r').next()?;
-    let mut words = line.splitn(3, |&byte| byte == b' ');
+    let mut words = std::str::from_utf8(line).ok()?.splitn(3, ' ');
     Some([words.next()?, words.next()?, words.next()?])
 }
 
-/// Writes `text` with its quotes and backslashes, which could forge the end of a field, replaced.
-fn escape(out: &mut Vec<u8>, text: &[u8], otherwise: fn(u8) -> &'static [u8]) {
-    for run in text.split_inclusive(|byte| matches!(byte, b'"' | b'\\')) {
-        match run {
-            [plain @ .., byte @ (b'"' | b'\\')] => {
-                out.extend_from_slice(plain);
-                out.extend_from_slice(otherwise(*byte));
-            }
-            plain => out.extend_from_slice(plain),
-        }
+/// Appends `text` without what could forge the end of a field or line: `quote` and `backslash` stand for these, and a control
+/// character is written as in JSON.
+pub fn escape(out: &mut Vec<u8>, text: &str, [quote, backslash]: [&str; 2]) {
+    let special = |char: char| matches!(char, '"' | '\\') || char.is_control();
+    for run in text.split_inclusive(special) {
+        let plain = run.strip_suffix(special).unwrap_or(run);
+        out.extend_from_slice(plain.as_bytes());
+        // Writing to a Vec does not fail.
+        _ = match run[plain.len()..].chars().next() {
+            None => Ok(()),
+            Some('"') => out.write_all(quote.as_bytes()),
+            Some('\\') => out.write_all(backslash.as_bytes()),
+            Some(control) => write!(out, "\\u{:04x}", u32::from(control)),
+        };
     }
 }
 

@@ -20,7 +20,7 @@ use crate::config::LineFormat;
 use line::{append, stamp, Entry};
 use writer::{count, Writer};
 
-pub use line::Peer;
+pub use line::{escape, Peer, JSON};
 
 /// A batch of this many bytes is handed over.
 const BATCH: usize = 32 << 10;

@@ -1,6 +1,5 @@
 //! Diagnostics on standard error: one event a line, text or JSON (K-20).
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::SystemTime;
 
@@ -8,6 +7,7 @@ use env_logger::{Builder, Target};
 use log::{LevelFilter, Record};
 
 use super::stream;
+use crate::access_log::{escape, JSON};
 use crate::config::LogFormat;
 use crate::content::seconds;
 use crate::respond::date;
@@ -17,7 +17,7 @@ pub fn init(level: LevelFilter, format: LogFormat) {
     Builder::new()
         // Events of libraries are not part of the contract.
         .filter_module(env!("CARGO_CRATE_NAME"), level)
-        .format(move |out, record| out.write_all(line(record, SystemTime::now(), format).as_bytes()))
+        .format(move |out, record| out.write_all(&line(record, SystemTime::now(), format)))
         .target(Target::Pipe(Box::new(Stderr)))
         .init();
 }
@@ -37,29 +37,17 @@ impl Write for Stderr {
     }
 }
 
-fn line(record: &Record, now: SystemTime, format: LogFormat) -> String {
+fn line(record: &Record, now: SystemTime, format: LogFormat) -> Vec<u8> {
     let time = date::rfc3339(seconds(now));
-    let message = escaped(&record.args().to_string(), format);
     let level = record.level().as_str().to_lowercase();
-    match format {
-        LogFormat::Text => format!("{time} {level} {message}\n"),
-        LogFormat::Json => {
-            format!("{{\"time\":\"{time}\",\"level\":\"{level}\",\"msg\":\"{message}\"}}\n")
-        }
-    }
-}
-
-/// Escapes a message, so that it stays on one line, and is a string of RFC 8259 section 7 in JSON.
-fn escaped(message: &str, format: LogFormat) -> String {
-    let mut text = String::with_capacity(message.len());
-    for char in message.chars() {
-        match char {
-            '"' | '\\' if format == LogFormat::Json => text.extend(['\\', char]),
-            control if control.is_control() => _ = write!(text, "\\u{:04x}", u32::from(control)),
-            other => text.push(other),
-        }
-    }
-    text
+    let (start, escapes, end) = match format {
+        LogFormat::Text => (format!("{time} {level} "), ["\"", "\\"], "\n"),
+        LogFormat::Json => (format!("{{\"time\":\"{time}\",\"level\":\"{level}\",\"msg\":\""), JSON, "\"}\n"),
+    };
+    let mut line = start.into_bytes();
+    escape(&mut line, &record.args().to_string(), escapes);
+    line.extend_from_slice(end.as_bytes());
+    line
 }
 
 #[cfg(test)]
@@ -70,7 +58,8 @@ mod tests {
 
     fn logged(message: &str, level: Level, format: LogFormat) -> String {
         let now = UNIX_EPOCH + Duration::from_secs(1_795_244_400);
-        line(&Record::builder().level(level).args(format_args!("{message}")).build(), now, format)
+        let line = line(&Record::builder().level(level).args(format_args!("{message}")).build(), now, format);
+        String::from_utf8(line).unwrap()
     }
 
     #[test]
