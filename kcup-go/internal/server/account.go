@@ -1,10 +1,12 @@
-// What the kernel may hold for our connections (K-87): pure arithmetic. See docs/adr/0004.
+// What the kernel may hold for our connections (K-87, K-87b): pure arithmetic. See docs/adr/0004.
 
 package server
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -82,3 +84,26 @@ func (a *account) isTight() bool { return a.claimed > a.share()/8*7 }
 
 // isSettled says that as much is free as should be before the kernel is asked again.
 func (a *account) isSettled() bool { return a.claimed <= a.share()/4*3 }
+
+// order sorts connections in the order in which they are reset: those that stand still, then the others, each by how long ago
+// they last moved. Those that began first come last, as many as fit into half of the share: however many come at once, there
+// is time to see whether the first of them read.
+func (a *account) order(owing []int32, slots []connection) {
+	began := func(slot int32) uint32 { return a.ago(slots[slot].began) }
+	moved := func(slot int32) uint32 { return a.ago(slots[slot].moved) }
+	longest := func(since func(int32) uint32) func(x, y int32) int {
+		return func(x, y int32) int { return cmp.Compare(since(y), since(x)) }
+	}
+	slices.SortFunc(owing, longest(moved))
+	moving := owing
+	for len(moving) > 0 && a.isStill(&slots[moving[0]]) {
+		moving = moving[1:]
+	}
+	slices.SortFunc(moving, longest(began))
+	first, left := 0, a.share()/2
+	for ; first < len(moving) && left >= int64(slots[moving[first]].claim); first++ {
+		left -= int64(slots[moving[first]].claim)
+	}
+	slices.Reverse(moving)
+	slices.SortFunc(moving[:len(moving)-first], longest(moved))
+}

@@ -15,8 +15,9 @@ use rustix::net::acceptfrom_with;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-use super::listen::{set_accepted_options, Listener, FLAGS};
+use super::listen::{set_accepted_options, Listener};
 use super::status::Room;
+use super::sys::FLAGS;
 use super::worker::{Arrival, Handle, Mail};
 use crate::access_log::Peer;
 use crate::content::reason;

@@ -1,7 +1,9 @@
-//! What the kernel may hold for a worker's connections (K-87): an upper bound, kept by arithmetic alone, so that a
+//! What the kernel may hold for a worker's connections (K-87, K-87b): an upper bound, kept by arithmetic alone, so that a
 //! response costs no system call. What is true is asked only when the bound says that the share is used up. Pure.
 
-use super::moves::Moves;
+use std::cmp::Reverse;
+
+use super::moves::{Moves, Seen};
 
 /// Send buffers as the kernel counts them: twice what setsockopt(2) is given. Each connection begins with the least, and
 /// the most is that of docs/adr/0004.
@@ -28,18 +30,12 @@ pub struct Claim {
     pub bytes: u32,
     /// The send buffer's size.
     pub buffer: u32,
-    /// What the peer had not acknowledged when it was last looked at, and what was written since.
-    pub unacked: u32,
-    /// How much of what was sent the peer is known to have acknowledged.
-    pub taken: u32,
-    /// When the peer was first and last seen to move, as moves are counted.
-    pub began: u32,
-    pub moved: u32,
+    pub seen: Seen,
 }
 
 impl Default for Claim {
     fn default() -> Claim {
-        Claim { bytes: 0, buffer: LEAST_BUFFER, unacked: 0, taken: 0, began: 0, moved: 0 }
+        Claim { bytes: 0, buffer: LEAST_BUFFER, seen: Seen::default() }
     }
 }
 
@@ -80,7 +76,7 @@ impl Account {
     /// The send buffer that a connection may have.
     pub fn allowance(&self, claim: &Claim) -> u32 {
         let free = (self.share() + u64::from(claim.bytes)).saturating_sub(self.claimed) / PART;
-        let free = if claim.taken < EVIDENCE { free / FIRST_PART } else { free };
+        let free = if claim.seen.taken < EVIDENCE { free / FIRST_PART } else { free };
         let free = free.clamp(LEAST_BUFFER.into(), MOST_BUFFER.into());
         1 << free.ilog2()
     }
@@ -88,9 +84,9 @@ impl Account {
     /// Charges bytes that were written to a connection.
     pub fn wrote(&mut self, claim: &mut Claim, bytes: usize) {
         if claim.bytes == 0 {
-            self.moves.begin(claim);
+            self.moves.begin(&mut claim.seen);
         }
-        claim.unacked = claim.unacked.saturating_add(bytes.min(u32::MAX as usize) as u32);
+        claim.seen.unacked = claim.seen.unacked.saturating_add(bytes.min(u32::MAX as usize) as u32);
         let most = claim.buffer + OVERSHOOT;
         let bytes = bytes.min(most as usize) as u32;
         let bytes = (claim.bytes + OVERHEAD + bytes + bytes / 2).min(most);
@@ -122,70 +118,28 @@ impl Account {
     pub fn is_settled(&self) -> bool {
         self.claimed <= self.share() / 4 * 3
     }
+
+    /// Sorts connections in the order in which they are reset: those that stand still, then the others, each by how long ago
+    /// they last moved. Those that began first come last, as many as fit into half of the share: however many come at once,
+    /// there is time to see whether the first of them read.
+    pub fn order<T>(&self, owing: &mut [(Claim, T)]) {
+        let moves = &self.moves;
+        owing.sort_by_key(|(claim, _)| Reverse(moves.ago(claim.seen.moved)));
+        let still = owing.partition_point(|(claim, _)| moves.is_still(&claim.seen));
+        let moving = &mut owing[still..];
+        moving.sort_by_key(|(claim, _)| Reverse(moves.ago(claim.seen.began)));
+        let mut left = self.share() / 2;
+        let fits = |(claim, _): &&(Claim, T)| {
+            let rest = left.checked_sub(claim.bytes.into());
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        let first = moving.iter().take_while(fits).count();
+        moving.reverse();
+        let others = moving.len() - first;
+        moving[..others].sort_by_key(|(claim, _)| Reverse(moves.ago(claim.seen.moved)));
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_claim_grows_with_what_is_written_up_to_what_the_kernel_takes() {
-        let (mut account, mut claim) = (Account::new(1 << 20), Claim::default());
-        account.wrote(&mut claim, 100);
-        assert_eq!(claim.bytes, OVERHEAD + 150);
-        for _ in 0..100 {
-            account.wrote(&mut claim, 10_000);
-        }
-        assert_eq!((claim.bytes, account.claimed), (LEAST_BUFFER + OVERSHOOT, 102_400));
-        account.blocked(&mut claim);
-        assert_eq!(claim.bytes, LEAST_BUFFER + OVERSHOOT + RECEIVE_BUFFER);
-        claim.buffer = MOST_BUFFER;
-        account.set(&mut claim, MOST_BUFFER);
-        claim.buffer = LEAST_BUFFER;
-        account.wrote(&mut claim, 1);
-        assert_eq!(claim.bytes, MOST_BUFFER, "a smaller buffer takes nothing back");
-    }
-
-    #[test]
-    fn the_edges_of_a_share() {
-        let mut account = Account::new(8 << 20);
-        for (claimed, over, tight, settled) in [
-            (6 << 20, false, false, true),
-            ((6 << 20) + 1, false, false, false),
-            (7 << 20, false, false, false),
-            ((7 << 20) + 1, false, true, false),
-            (8 << 20, false, true, false),
-            ((8 << 20) + 1, true, true, false),
-        ] {
-            account.claimed = claimed;
-            let edges = (account.is_over(), account.is_tight(), account.is_settled());
-            assert_eq!(edges, (over, tight, settled), "{claimed}");
-        }
-    }
-
-    #[test]
-    fn buffers_shrink_with_what_is_left() {
-        let mut account = Account::new(16 << 20);
-        assert_eq!(account.allowance(&Claim { taken: EVIDENCE - 1, ..Claim::default() }), LEAST_BUFFER);
-        let mut seen = Vec::new();
-        for _ in 0..1000 {
-            let mut claim = Claim { taken: EVIDENCE, ..Claim::default() };
-            claim.buffer = account.allowance(&claim);
-            let buffer = claim.buffer;
-            account.set(&mut claim, buffer);
-            seen.push(claim.buffer);
-        }
-        assert_eq!((seen[0], seen[999]), (MOST_BUFFER, LEAST_BUFFER));
-        assert!(seen.is_sorted_by(|before, after| before >= after));
-    }
-
-    #[test]
-    fn one_response_has_room_whatever_is_held() {
-        let mut account = Account::new(1 << 20);
-        account.held = 2 << 20;
-        let mut claim = Claim::default();
-        assert_eq!(account.allowance(&claim), LEAST_BUFFER);
-        account.wrote(&mut claim, 1 << 20);
-        assert!(!account.is_over() && account.is_settled());
-    }
-}
+mod tests;

@@ -7,18 +7,17 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::{fcntl_setfd, ioctl_fionbio, FdFlags};
 use rustix::net::{
-    bind, getsockname, ipproto, listen, socket_with, sockopt, AddressFamily, SocketAddrUnix, SocketFlags,
-    SocketType,
+    bind, getsockname, ipproto, listen, socket_with, sockopt, AddressFamily, SocketAddrUnix, SocketType,
 };
 
 use super::account::{LEAST_BUFFER, RECEIVE_BUFFER};
+use super::sys::FLAGS;
 use super::unix;
 use crate::config::{quoted, Host};
 use crate::content::reason;
 
 /// More than the kernel's default of `net.core.somaxconn`, which caps it.
 const BACKLOG: i32 = 65535;
-pub const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 /// SD_LISTEN_FDS_START.
 const FIRST: RawFd = 3;
 

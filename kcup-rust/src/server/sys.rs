@@ -1,8 +1,12 @@
-//! Questions that only the kernel can answer about a socket.
+//! The flags of sockets, and questions that only the kernel can answer about one.
 
 use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::ioctl::{ioctl, Getter};
+use rustix::net::SocketFlags;
+
+/// Those of every socket that listens or is accepted.
+pub const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
 /// The number of bytes that wait to be read.
 pub fn readable(socket: impl AsFd) -> u64 {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketType};
 use rustix::process::umask;
 
-use super::listen::FLAGS;
+use super::sys::FLAGS;
 use crate::config::escaped;
 
 /// The directory decides who may connect.

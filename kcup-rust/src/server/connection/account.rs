@@ -39,7 +39,7 @@ impl Connection {
     /// free again.
     pub fn look(&mut self, account: &mut Account) {
         let unacked = sys::unacknowledged(&self.socket);
-        account.moves.saw(&mut self.claim, unacked);
+        account.moves.saw(&mut self.claim.seen, unacked);
         if let Some(outgoing) = &mut self.outgoing {
             outgoing.progress.saw(unacked);
         }

@@ -74,7 +74,7 @@ impl Connection {
         };
         let waited = std::mem::replace(&mut linger.waited, true);
         linger.left = 0;
-        self.unacknowledged() > 0 && !(waited && account.moves.is_still(&self.claim))
+        self.unacknowledged() > 0 && !(waited && account.moves.is_still(&self.claim.seen))
     }
 
     /// Bytes of responses that the peer has not acknowledged.

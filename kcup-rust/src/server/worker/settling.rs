@@ -5,7 +5,7 @@ use super::Worker;
 
 impl Worker {
     /// Asks the kernel what it really holds, connection by connection, until enough is free again; where too little is, those
-    /// go whose peers have acknowledged nothing for longest (see moves.rs).
+    /// go whose peers have acknowledged nothing for longest (see `Account::order`).
     pub fn settle(&mut self) {
         self.account.budget = self.bounds.sockets;
         self.account.held = self.bounds.cost * self.connections.len() as u64;

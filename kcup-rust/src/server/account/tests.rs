@@ -1,0 +1,114 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::*;
+
+/// A claim whose peer has acknowledged this much.
+fn claim(taken: u32) -> Claim {
+    Claim { seen: Seen { taken, ..Seen::default() }, ..Claim::default() }
+}
+
+#[test]
+fn a_claim_grows_with_what_is_written_up_to_what_the_kernel_takes() {
+    let (mut account, mut claim) = (Account::new(1 << 20), Claim::default());
+    account.wrote(&mut claim, 100);
+    assert_eq!(claim.bytes, OVERHEAD + 150);
+    for _ in 0..100 {
+        account.wrote(&mut claim, 10_000);
+    }
+    assert_eq!((claim.bytes, account.claimed), (LEAST_BUFFER + OVERSHOOT, 102_400));
+    account.blocked(&mut claim);
+    assert_eq!(claim.bytes, LEAST_BUFFER + OVERSHOOT + RECEIVE_BUFFER);
+    claim.buffer = MOST_BUFFER;
+    account.set(&mut claim, MOST_BUFFER);
+    claim.buffer = LEAST_BUFFER;
+    account.wrote(&mut claim, 1);
+    assert_eq!(claim.bytes, MOST_BUFFER, "a smaller buffer takes nothing back");
+}
+
+#[test]
+fn the_edges_of_a_share() {
+    let mut account = Account::new(8 << 20);
+    for (claimed, over, tight, settled) in [
+        (6 << 20, false, false, true),
+        ((6 << 20) + 1, false, false, false),
+        (7 << 20, false, false, false),
+        ((7 << 20) + 1, false, true, false),
+        (8 << 20, false, true, false),
+        ((8 << 20) + 1, true, true, false),
+    ] {
+        account.claimed = claimed;
+        let edges = (account.is_over(), account.is_tight(), account.is_settled());
+        assert_eq!(edges, (over, tight, settled), "{claimed}");
+    }
+}
+
+#[test]
+fn buffers_shrink_with_what_is_left() {
+    let mut account = Account::new(16 << 20);
+    assert_eq!(account.allowance(&claim(EVIDENCE - 1)), LEAST_BUFFER);
+    let mut seen = Vec::new();
+    for _ in 0..1000 {
+        let mut claim = claim(EVIDENCE);
+        claim.buffer = account.allowance(&claim);
+        let buffer = claim.buffer;
+        account.set(&mut claim, buffer);
+        seen.push(claim.buffer);
+    }
+    assert_eq!((seen[0], seen[999]), (MOST_BUFFER, LEAST_BUFFER));
+    assert!(seen.is_sorted_by(|before, after| before >= after));
+}
+
+#[test]
+fn one_response_has_room_whatever_is_held() {
+    let mut account = Account::new(1 << 20);
+    account.held = 2 << 20;
+    let mut claim = Claim::default();
+    assert_eq!(account.allowance(&claim), LEAST_BUFFER);
+    account.wrote(&mut claim, 1 << 20);
+    assert!(!account.is_over() && account.is_settled());
+}
+
+#[derive(Deserialize)]
+struct Vectors {
+    case: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    share: u64,
+    steps: Vec<String>,
+    want: String,
+}
+
+#[test]
+fn order_of_resets() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/resets.toml");
+    let vectors: Vectors = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    for Case { name, share, steps, want } in vectors.case {
+        let (mut account, mut now) = (Account::new(share), 0);
+        let mut claims = BTreeMap::<&str, Claim>::new();
+        for step in &steps {
+            let words: Vec<&str> = step.split(' ').collect();
+            let number = || words.last().unwrap().parse::<u32>().unwrap();
+            if words[0] == "ticks" {
+                now += number();
+                account.moves.at(now);
+                continue;
+            }
+            let claim = claims.entry(words[0]).or_default();
+            match words[1] {
+                "sends" => account.wrote(claim, number() as usize),
+                "owes" => account.moves.saw(&mut claim.seen, number()),
+                _ => account.set(claim, 0),
+            }
+        }
+        let held = claims.into_iter().filter(|(_, claim)| claim.bytes > 0);
+        let mut owing: Vec<_> = held.map(|(name, claim)| (claim, name)).collect();
+        account.order(&mut owing);
+        let names: Vec<&str> = owing.into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names.join(" "), want, "{name}");
+    }
+}
