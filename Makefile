@@ -348,7 +348,7 @@ bin/profile/kcup-go:
 ## bench-guard                  count kcup-rust's instructions per byte of a head and per response; kcup-go's guard must not allocate
 bench-guard:
 	@command -v valgrind >/dev/null || { echo "installing valgrind"; apt-get update -qq && apt-get install -y -qq valgrind >/dev/null; }
-	cd kcup-rust && $(CARGO) build --release --locked --example guard_cost --example answer_cost
+	cd kcup-rust && $(CARGO) build --release --locked --example guard_cost --example response_cost
 	python3 bench/guard.py kcup-rust/target/release/examples
 	cd kcup-go && go test -run '^$$' -bench '^BenchmarkGuard$$' -benchmem ./internal/server/guard | tee /dev/stderr | grep ' 0 allocs/op' >/dev/null
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 EXAMPLES = Path(sys.argv[1])
 # What is counted, how many instructions are allowed for each, and the program that processes a given number of them.
-BUDGETS = [("byte of a browser's head", 10, "guard_cost"), ("answer to wrk's request", 3000, "answer_cost")]
+BUDGETS = [("byte of a browser's head", 10, "guard_cost"), ("response to wrk's request", 3000, "response_cost")]
 
 
 def run(program, times):

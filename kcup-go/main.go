@@ -45,10 +45,10 @@ func serve(cfg *config.Config) (status int, err error) {
 	}
 	signals, stdout, stderr := ops.Signals(), accesslog.NewStream(os.Stdout, 32), accesslog.NewStream(os.Stderr, 256)
 	stderr.Start("")
-	defer stderr.Settle(lastWords)
+	defer stderr.Flush(lastWords)
 	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg.AccessLog, stdout)
-	hasRoom, done := server.HasRoom(cfg)
-	loaded, err := content.Await(cfg, hasRoom, signals)
+	hasMemory, done := server.HasMemory(cfg)
+	loaded, err := content.Await(cfg, hasMemory, signals)
 	done()
 	if loaded == nil {
 		return 0, err // without one a signal came first (K-13)
@@ -70,7 +70,7 @@ func serve(cfg *config.Config) (status int, err error) {
 	admin.Serve(version, s, &reload.Reloads, access, log)
 	s.Start()
 	manager.Ready()
-	stderr.Settle(lastWords) // what was logged before is written before
+	stderr.Flush(lastWords) // what was logged before is written before
 	stdout.Start(s.Greeting())
 	go reload.Run()
 	if err := s.Wait(signals); err != nil {
@@ -78,7 +78,7 @@ func serve(cfg *config.Config) (status int, err error) {
 	}
 	reload.Stop()
 	if err = s.Drain(signals); err == nil {
-		stdout.Settle(lastLines)
+		stdout.Flush(lastLines)
 	}
 	return ops.Fail(stderr, err), nil // nobody may be reading any more, and the end must not wait for that
 }

@@ -60,7 +60,7 @@ func TestWhatIsLeftIsWrittenAtTheEndInOrder(t *testing.T) {
 	}
 	lines.End()
 	log.out.Start("")
-	log.out.Settle(time.Second)
+	log.out.Flush(time.Second)
 	for second := range int64(2000) {
 		want := time.Unix(second, 0).UTC().Format(layouts["common"])
 		line, err := out.ReadString('\n')
@@ -84,7 +84,7 @@ func TestNobodyWritingCostsLinesThatAreCountedAndNothingElse(t *testing.T) {
 	if allocated := testing.AllocsPerRun(enough, add); allocated > 0 {
 		t.Errorf("%v allocations", allocated)
 	}
-	log.out.Settle(time.Millisecond) // nobody writes, and it does not wait for ever
+	log.out.Flush(time.Millisecond) // nobody writes, and it does not wait for ever
 	before := log.Lost()
 	lines.HandOver()
 	if _, ok := lines.Oldest(); ok || before == 0 || log.Lost() <= before {
@@ -104,7 +104,7 @@ func TestTheOldestLineIsTheFirstThatWasNotHandedOver(t *testing.T) {
 	}
 }
 
-func TestWritingGoesOnAfterTheStreamHasSettled(t *testing.T) {
+func TestWritingGoesOnAfterTheStreamWasFlushed(t *testing.T) {
 	var out bytes.Buffer
 	log := New("common", NewStream(&out, waiting))
 	log.out.Start("")
@@ -112,7 +112,7 @@ func TestWritingGoesOnAfterTheStreamHasSettled(t *testing.T) {
 		lines := log.Lines()
 		lines.Add(entry, 0, 0)
 		lines.End()
-		log.out.Settle(time.Second)
+		log.out.Flush(time.Second)
 		if got := strings.Count(out.String(), "\n"); got != written+1 {
 			t.Fatal(got)
 		}
@@ -195,7 +195,7 @@ func TestNobodyReadingDelaysTheEndBriefly(t *testing.T) {
 	for range 2 * waiting {
 		_, _ = s.Write(make([]byte, 4096))
 	}
-	s.Settle(100 * time.Millisecond)
+	s.Flush(100 * time.Millisecond)
 	_, _ = s.Write([]byte("after the end\n")) // whoever still logs must not panic
 	if took := time.Since(start); took > time.Second {
 		t.Errorf("%v", took)

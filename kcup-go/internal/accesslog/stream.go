@@ -15,7 +15,7 @@ type Stream struct {
 	batches chan batch
 	spare   chan []byte
 	mutex   sync.Mutex
-	last    []batch // which Settle writes
+	last    []batch // which Flush writes
 }
 
 // batch is some lines, or a mark without any that is closed when all before it have been written.
@@ -74,15 +74,15 @@ func (s *Stream) offer(b batch) (taken bool) {
 	}
 }
 
-// keep holds on to the last batch of somebody, which Settle waits for.
+// keep holds on to the last batch of somebody, which Flush waits for.
 func (s *Stream) keep(b batch) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.last = append(s.last, b)
 }
 
-// Settle waits until what was taken is written, for at most this long.
-func (s *Stream) Settle(most time.Duration) {
+// Flush waits until what was taken is written, for at most this long.
+func (s *Stream) Flush(most time.Duration) {
 	written := make(chan struct{})
 	s.mutex.Lock()
 	due := append(s.last, batch{written: written})

@@ -115,7 +115,7 @@ type Source struct {
 	Name     string    // of the file; empty for standard input
 	Modified time.Time // of a regular file; otherwise zero
 	OneShot  bool      // as in Content
-	Plain    bool      // there is no room to make variants
+	Plain    bool      // there is no memory to make variants
 }
 
 // Digest is that of the bytes as they were read.

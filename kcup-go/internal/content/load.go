@@ -12,16 +12,16 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
-// Room says whether there is memory for this many bytes more (K-104).
-type Room func(bytes int64) bool
+// HasMemory says whether there is memory for this many bytes more (K-104).
+type HasMemory func(bytes int64) bool
 
 // Await loads unless a signal comes first; then there is neither content nor an error (K-13).
-func Await(cfg *config.Config, room Room, signals <-chan os.Signal) (c *Content, err error) {
+func Await(cfg *config.Config, hasMemory HasMemory, signals <-chan os.Signal) (c *Content, err error) {
 	done := make(chan struct{})
 	var loaded *Content
 	var failed error
 	go func() {
-		loaded, failed = Load(cfg, room)
+		loaded, failed = Load(cfg, hasMemory)
 		close(done)
 	}()
 	select {
@@ -33,8 +33,8 @@ func Await(cfg *config.Config, room Room, signals <-chan os.Signal) (c *Content,
 }
 
 // Load reads the content, and makes of it what is served.
-func Load(cfg *config.Config, room Room) (*Content, error) {
-	source, err := read(cfg, room)
+func Load(cfg *config.Config, hasMemory HasMemory) (*Content, error) {
+	source, err := read(cfg, hasMemory)
 	if err != nil {
 		return nil, err
 	}
@@ -54,24 +54,24 @@ func Make(source Source, cfg *config.Config) (*Content, error) {
 }
 
 // read reads as at the start: once and whole. An error says what could not be read (K-11, K-12).
-func read(cfg *config.Config, room Room) (source Source, err error) {
+func read(cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	switch err = errNotRegular; {
 	case cfg.Text != "":
-		source, err = readAll(strings.NewReader(cfg.Text), int64(len(cfg.Text)), cfg, room)
+		source, err = readAll(strings.NewReader(cfg.Text), int64(len(cfg.Text)), cfg, hasMemory)
 		source.OneShot = true
 	case cfg.File != "":
-		source, err = readRegular(cfg, room)
+		source, err = readRegular(cfg, hasMemory)
 	}
 	if err == errNotRegular {
-		source, err = readStream(cfg, room)
+		source, err = readStream(cfg, hasMemory)
 	}
 	return source, unreadable(cfg, err)
 }
 
 // Again reads the file once more, for a reload (K-101). was is what is served.
-func Again(cfg *config.Config, was *Content, room Room) (source Source, err error) {
+func Again(cfg *config.Config, was *Content, hasMemory HasMemory) (source Source, err error) {
 	if err = errOneShot; !was.OneShot {
-		source, err = readRegular(cfg, room)
+		source, err = readRegular(cfg, hasMemory)
 	}
 	return source, unreadable(cfg, err)
 }

@@ -24,10 +24,10 @@ const (
 const freshTime = 2 * time.Second
 
 // readRegular reads a regular file.
-func readRegular(cfg *config.Config, room Room) (source Source, err error) {
+func readRegular(cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	err = stable(cfg.File, func(from io.Reader, info fs.FileInfo) (err error) {
 		source.Release() // what was read before the file changed
-		source, err = readAll(from, info.Size(), cfg, room)
+		source, err = readAll(from, info.Size(), cfg, hasMemory)
 		source.Name, source.Modified = cfg.File, info.ModTime()
 		return err
 	})

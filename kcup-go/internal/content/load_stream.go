@@ -11,12 +11,12 @@ import (
 
 // readStream reads standard input, or a file that is not a regular one, and gives up on one that may never end. Its
 // goroutine is left behind: what follows is the end of the process.
-func readStream(cfg *config.Config, room Room) (source Source, err error) {
+func readStream(cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	done := make(chan struct{})
 	var read Source
 	var failed error
 	go func() {
-		read, failed = readToEnd(cfg, room)
+		read, failed = readToEnd(cfg, hasMemory)
 		close(done)
 	}()
 	select {
@@ -28,7 +28,7 @@ func readStream(cfg *config.Config, room Room) (source Source, err error) {
 	}
 }
 
-func readToEnd(cfg *config.Config, room Room) (source Source, err error) {
+func readToEnd(cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	file := os.Stdin
 	if cfg.File != "" {
 		if file, err = os.Open(cfg.File); err != nil { // which waits for a FIFO's writer
@@ -44,25 +44,25 @@ func readToEnd(cfg *config.Config, room Room) (source Source, err error) {
 	if position, err := file.Seek(0, io.SeekCurrent); err == nil && info.Mode().IsRegular() {
 		size = max(info.Size()-position, 0) // somebody else may have read its beginning
 	}
-	return readAll(file, size, cfg, room)
+	return readAll(file, size, cfg, hasMemory)
 }
 
-// readAll reads to the end, or until there is enough. The size is a hint: room for that many bytes is asked before they
+// readAll reads to the end, or until there is enough. The size is a hint: memory for that many bytes is asked before they
 // are read, for others when they have come.
-func readAll(from io.Reader, size int64, cfg *config.Config, room Room) (source Source, err error) {
+func readAll(from io.Reader, size int64, cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	if size > cfg.MaxContent {
 		return source, errTooLarge(cfg.MaxContent)
 	}
 	size = min(size, enough(cfg))
-	plain := size > 0 && !room(size+forVariants(size, cfg))
-	if plain && (forVariants(size, cfg) == 0 || !room(size)) {
+	plain := size > 0 && !hasMemory(size+forVariants(size, cfg))
+	if plain && (forVariants(size, cfg) == 0 || !hasMemory(size)) {
 		return source, errNoMemory
 	}
 	into, err := newFilling()
 	if err != nil {
 		return source, err
 	}
-	_, err = io.Copy(&limited{into, size, cfg.MaxContent, room}, io.LimitReader(from, enough(cfg)))
+	_, err = io.Copy(&limited{into, size, cfg.MaxContent, hasMemory}, io.LimitReader(from, enough(cfg)))
 	if err == nil && into.length == 0 {
 		err = errEmpty
 	}
@@ -75,16 +75,16 @@ func readAll(from io.Reader, size int64, cfg *config.Config, room Room) (source 
 		return source, err
 	}
 	if length := into.length; length > size {
-		plain = mayHaveVariants(length, cfg) && !room(forVariants(length, cfg))
+		plain = mayHaveVariants(length, cfg) && !hasMemory(forVariants(length, cfg))
 	}
 	return Source{Bytes: shared.bytes, Shared: shared, Plain: plain}, nil
 }
 
-// limited fills a file in memory within the limits. Room for the first granted bytes was asked before.
+// limited fills a file in memory within the limits. Memory for the first granted bytes was asked before.
 type limited struct {
 	*filling
 	granted, most int64
-	room          Room
+	hasMemory     HasMemory
 }
 
 // Write is for io.Copy.
@@ -92,7 +92,7 @@ func (l *limited) Write(b []byte) (int, error) {
 	switch length := l.length + int64(len(b)); {
 	case length > l.most:
 		return 0, errTooLarge(l.most)
-	case length > l.granted && !l.room(int64(len(b))):
+	case length > l.granted && !l.hasMemory(int64(len(b))):
 		return 0, errNoMemory
 	}
 	return l.filling.Write(b)

@@ -65,7 +65,7 @@ func (a *Admin) Serve(version string, s *server.Server, reloads *Reloads, access
 
 func (a *Admin) accept() {
 	http := &fasthttp.Server{
-		Handler: a.answer, DisableKeepalive: true, ReadTimeout: adminLimit, WriteTimeout: adminLimit,
+		Handler: a.respond, DisableKeepalive: true, ReadTimeout: adminLimit, WriteTimeout: adminLimit,
 		ReadBufferSize: guard.MaxHead, MaxRequestBodySize: guard.MaxHead, NoDefaultServerHeader: true,
 		Logger: log.New(io.Discard, "", 0),
 	}
@@ -98,7 +98,7 @@ func (c *adminConnection) Close() error {
 func (c *adminConnection) isOver() bool { return c.over.Load() }
 
 // makeRoom ends the oldest connection where as many are open as may be. It has had the time to ask: what it has sent until
-// then is read, and answered.
+// then is read, and gets its response.
 func makeRoom(open []*adminConnection) []*adminConnection {
 	open = slices.DeleteFunc(open, (*adminConnection).isOver)
 	if len(open) < server.AdminConnections {
@@ -115,7 +115,7 @@ func makeRoom(open []*adminConnection) []*adminConnection {
 	return open
 }
 
-func (a *Admin) answer(request *fasthttp.RequestCtx) {
+func (a *Admin) respond(request *fasthttp.RequestCtx) {
 	path := ""
 	if request.IsGet() || request.IsHead() {
 		path = string(request.URI().PathOriginal())

@@ -30,7 +30,7 @@ type sample struct{ labels, value string }
 
 func (n *Numbers) table() []metric {
 	return []metric{
-		{"kcup_http_requests_total", "counter", "Responses begun, by method (other if the head was refused) and status code.", n.answers()},
+		{"kcup_http_requests_total", "counter", "Responses begun, by method (other if the head was refused) and status code.", n.responses()},
 		{"kcup_http_response_bytes_total", "counter", "Bytes of responses, heads included, that the kernel accepted.", only(n.Bytes)},
 		{"kcup_connections", "gauge", "Open connections: parked between requests, or hot.", by("state", []string{"hot", "parked"}, n.Hot, n.Parked)},
 		{"kcup_connections_accepted_total", "counter", "Connections accepted.", only(n.Accepted)},
@@ -60,10 +60,10 @@ func (n *Numbers) AppendText(b []byte) []byte {
 	return b
 }
 
-// answers has the series that there are: one for each method and status seen.
-func (n *Numbers) answers() (samples []sample) {
+// responses has the series that there are: one for each method and status seen.
+func (n *Numbers) responses() (samples []sample) {
 	for method, name := range [respond.Methods]string{"GET", "HEAD", "other"} {
-		for i, count := range n.Answers[method] {
+		for i, count := range n.Responses[method] {
 			if count > 0 {
 				labels := fmt.Sprintf(`{method="%s",code="%d"}`, name, respond.Statuses[i])
 				samples = append(samples, sample{labels, decimal(count)})

@@ -14,7 +14,7 @@ import (
 type metricsCase struct {
 	Name, Text              string
 	Version, Implementation string
-	Answers                 [][3]any
+	Responses               [][3]any
 	ResponseBytes           uint64 `toml:"response_bytes"`
 	Hot, Parked, Accepted   uint64
 	Closed                  map[string]uint64
@@ -39,10 +39,10 @@ func (c *metricsCase) numbers() Numbers {
 		ContentBytes: c.ContentBytes, ContentLoaded: c.ContentLoaded,
 		Usage: Usage{c.CPU, c.StartTime, c.OpenFDs, c.MaxFDs, c.VirtualMemory, c.ResidentMemory},
 	}
-	for _, answer := range c.Answers {
-		method := slices.Index([]string{"GET", "HEAD", "other"}, answer[0].(string))
-		status := slices.Index(respond.Statuses[:], uint16(answer[1].(int64)))
-		n.Answers[method][status] = uint64(answer[2].(int64))
+	for _, response := range c.Responses {
+		method := slices.Index([]string{"GET", "HEAD", "other"}, response[0].(string))
+		status := slices.Index(respond.Statuses[:], uint16(response[1].(int64)))
+		n.Responses[method][status] = uint64(response[2].(int64))
 	}
 	for i, name := range server.Reasons {
 		n.Closed[i] = c.Closed[name]

@@ -70,7 +70,7 @@ func (a *acceptor) run() error {
 
 // nudge has the acceptor look at the limits again, and whether it drains.
 func (a *acceptor) nudge() {
-	a.room.tell()
+	a.waker.wake()
 	_ = a.file.SetReadDeadline(time.Unix(1, 0)) // of a file that is closed there is nobody to nudge
 }
 
@@ -152,7 +152,7 @@ func isOfConnection(err syscall.Errno) bool {
 // waited long enough for these, any.
 func (a *acceptor) makeRoom(tooMany func() bool) {
 	for since := time.Now(); tooMany() && !a.draining.Load(); {
-		a.room.wanted.Store(true) // before looking, so that a connection that closes or falls silent in between wakes us
+		a.waker.waiting.Store(true) // before looking, so that a connection that closes or falls silent in between wakes us
 		w := firstOf(a.workers, false)
 		anybody := w == nil && (a.crowded || a.isOver() || time.Since(since) >= admitTime)
 		if anybody {
@@ -160,21 +160,21 @@ func (a *acceptor) makeRoom(tooMany func() bool) {
 			w = firstOf(a.workers, true)
 		}
 		if w == nil {
-			a.room.wait()
+			a.waker.wait()
 			continue
 		}
 		a.evict(w, anybody)
 		a.crowded = a.crowded && (anybody || tooMany())
 	}
-	a.room.wanted.Store(false)
+	a.waker.waiting.Store(false)
 }
 
 // evict has a worker close one connection, and waits for that.
 func (a *acceptor) evict(w *worker, anybody bool) {
 	due := w.status.evictions.Load() + 1
 	w.tell(func(m *mailbox) { m.evict, m.anybody = true, anybody })
-	for a.room.wanted.Store(true); w.status.evictions.Load() != due; a.room.wanted.Store(true) {
-		a.room.wait()
+	for a.waker.waiting.Store(true); w.status.evictions.Load() != due; a.waker.waiting.Store(true) {
+		a.waker.wait()
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 )
 
 // account is what one worker may let the kernel hold. A connection's claim is an upper bound of what it holds of the
-// connection's responses: nobody tells us what peers acknowledge, so claims only grow until they are settled.
+// connection's responses: nobody tells us what peers acknowledge, so claims only grow until they are reconciled.
 type account struct {
 	budget  int64
 	held    int64 // the part of it that open connections and kept heads take, if the same limit counts them
@@ -82,8 +82,8 @@ func (a *account) isOver() bool { return a.claimed > a.share() }
 // isTight says that so little is left that somebody has to give way.
 func (a *account) isTight() bool { return a.claimed > a.share()/8*7 }
 
-// isSettled says that as much is free as should be before the kernel is asked again.
-func (a *account) isSettled() bool { return a.claimed <= a.share()/4*3 }
+// hasSlack says that as much is free as should be before the kernel is asked again.
+func (a *account) hasSlack() bool { return a.claimed <= a.share()/4*3 }
 
 // order sorts connections in the order in which they are reset: those that stand still, then the others, each by how long ago
 // they last moved. Those that began first come last, as many as fit into half of the share: however many come at once, there

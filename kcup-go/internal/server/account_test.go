@@ -21,8 +21,8 @@ func TestTheEdgesOfAShare(t *testing.T) {
 		8 << 20: {false, true, false}, 8<<20 + 1: {true, true, false},
 	} {
 		a := account{budget: 8 << 20, claimed: claimed}
-		if got := [3]bool{a.isOver(), a.isTight(), a.isSettled()}; got != want {
-			t.Errorf("%d: over, tight, settled: %v", claimed, got)
+		if got := [3]bool{a.isOver(), a.isTight(), a.hasSlack()}; got != want {
+			t.Errorf("%d: over, tight, slack: %v", claimed, got)
 		}
 	}
 	a, c := account{}, connection{buffer: leastBuffer}
@@ -53,13 +53,13 @@ func TestAClaimIsNeverMoreThanTheBufferHolds(t *testing.T) {
 func TestOneResponseHasRoomWhateverIsHeld(t *testing.T) {
 	a, c := account{budget: 1 << 20, held: 2 << 20}, connection{buffer: leastBuffer}
 	a.charge(&c, 1<<20)
-	if a.isOver() || !a.isSettled() {
+	if a.isOver() || !a.hasSlack() {
 		t.Errorf("%+v", a)
 	}
 }
 
 // Those that have moved least recently are reset, until a quarter is free.
-func TestSettlingEndsWhoHasStoodStillLongest(t *testing.T) {
+func TestReconcilingResetsWhoHasStoodStillLongest(t *testing.T) {
 	w, first, _ := acquainted(t, nil)
 	slots := []int32{first}
 	for range 31 {
@@ -72,12 +72,12 @@ func TestSettlingEndsWhoHasStoodStillLongest(t *testing.T) {
 		w.send(w.at(slot), w.responses(), nil, stays)
 	}
 	w.account.budget = 1 << 20
-	w.settle()
-	if w.open == len(slots) || !w.account.isSettled() || w.counters.Closed[outOfMemory] != uint64(len(slots)-w.open) {
+	w.reconcile()
+	if w.open == len(slots) || !w.account.hasSlack() || w.counters.Closed[outOfMemory] != uint64(len(slots)-w.open) {
 		t.Errorf("%d open, %+v, %v", w.open, w.account, w.counters.Closed)
 	}
 	w.account.budget = w.account.claimed * 10 / 9
-	w.settle()
+	w.reconcile()
 	open := w.open
 	last := w.queue[writing].last
 	w.account.at(w.now + 20)
@@ -87,7 +87,7 @@ func TestSettlingEndsWhoHasStoodStillLongest(t *testing.T) {
 		}
 	}
 	w.account.budget = w.account.claimed - 1
-	w.settle()
+	w.reconcile()
 	if w.open == open || w.slots[last].phase != vacant {
 		t.Errorf("%d of %d open, %+v", w.open, open, w.account)
 	}

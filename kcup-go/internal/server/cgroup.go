@@ -101,8 +101,8 @@ func (m *memory) least() (least int64, charged bool) {
 	return least, charged
 }
 
-// room is how many bytes more we may use, as far as is known.
-func (m *memory) room() int64 {
+// available is how many bytes more we may use, as far as is known.
+func (m *memory) available() int64 {
 	least := int64(math.MaxInt64)
 	for _, group := range m.groups {
 		limit, limited := readNumber(group.limit)

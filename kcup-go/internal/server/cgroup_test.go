@@ -15,7 +15,7 @@ func TestRoomIsWhatTheTightestCgroupLeaves(t *testing.T) {
 		}
 	}
 	var m memory
-	if least, _ := m.least(); m.room() != math.MaxInt64 || least != 0 {
+	if least, _ := m.least(); m.available() != math.MaxInt64 || least != 0 {
 		t.Error("no cgroup")
 	}
 	for dir, limit := range map[string]string{outer: "1000", inner: "400", none: "max"} {
@@ -24,17 +24,17 @@ func TestRoomIsWhatTheTightestCgroupLeaves(t *testing.T) {
 		write(dir, "memory.stat", "anon 7\nfile 200\nactive_file 20\ninactive_file 100\nzeta_active_file 50")
 		m.add(dir, dir == inner, "memory.max", "memory.current", "")
 	}
-	if least, charged := m.least(); len(m.groups) != 2 || least != 400 || !charged || m.room() != 220 {
-		t.Errorf("%d groups, limit %d, room %d", len(m.groups), least, m.room())
+	if least, charged := m.least(); len(m.groups) != 2 || least != 400 || !charged || m.available() != 220 {
+		t.Errorf("%d groups, limit %d, available %d", len(m.groups), least, m.available())
 	}
 	write(outer, "memory.current", "1100")
-	if m.room() != 20 {
-		t.Errorf("%d: what was open is not read again", m.room())
+	if m.available() != 20 {
+		t.Errorf("%d: what was open is not read again", m.available())
 	}
 	write(inner, "memory.max", "max")
 	write(outer, "memory.max", "max")
-	if m.room() != math.MaxInt64 {
-		t.Errorf("%d", m.room())
+	if m.available() != math.MaxInt64 {
+		t.Errorf("%d", m.available())
 	}
 }
 

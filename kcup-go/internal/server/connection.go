@@ -86,7 +86,7 @@ func (w *worker) read(c *connection) {
 	}
 }
 
-// serve answers the requests at the start of w.in, in order, a turn's worth of them (K-88), and keeps what is left.
+// serve responds to the requests at the start of w.in, in order, a turn's worth of them (K-88), and keeps what is left.
 func (w *worker) serve(c *connection, length int) {
 	b := w.in[:length]
 	var g guard.Guard
@@ -94,8 +94,8 @@ func (w *worker) serve(c *connection, length int) {
 	if c.kept != nil {
 		g = c.kept.guard
 	}
-	for answers := 0; len(b) > 0; answers++ {
-		if answers == turnAnswers {
+	for responses := 0; len(b) > 0; responses++ {
+		if responses == turnResponses {
 			w.wait(c, b)
 			return
 		}
@@ -111,7 +111,7 @@ func (w *worker) serve(c *connection, length int) {
 		}
 		head := b[:g.Length]
 		b = b[g.Length:]
-		if !w.answer(c, &g, head, len(b)) {
+		if !w.respond(c, &g, head, len(b)) {
 			w.keepBehind(c, b)
 			return
 		}

@@ -36,21 +36,21 @@ var Reasons = [reasons]string{
 
 // Counters are the numbers of one worker, or of all.
 type Counters struct {
-	Answers     [respond.Methods][len(respond.Statuses)]uint64 // begun; of a refused head the method is Other
+	Responses   [respond.Methods][len(respond.Statuses)]uint64 // begun; of a refused head the method is Other
 	Bytes       uint64                                         // of responses, that the kernel took
 	Hot, Parked uint64                                         // open connections
 	Accepted    uint64
 	Closed      [reasons]uint64
 }
 
-func (c *Counters) answer(method respond.Method, status uint16) {
-	c.Answers[method][slices.Index(respond.Statuses[:], status)]++
+func (c *Counters) countResponse(method respond.Method, status uint16) {
+	c.Responses[method][slices.Index(respond.Statuses[:], status)]++
 }
 
 func (c *Counters) add(other *Counters) {
-	for method := range c.Answers {
-		for status := range c.Answers[method] {
-			c.Answers[method][status] += other.Answers[method][status]
+	for method := range c.Responses {
+		for status := range c.Responses[method] {
+			c.Responses[method][status] += other.Responses[method][status]
 		}
 	}
 	c.Bytes += other.Bytes

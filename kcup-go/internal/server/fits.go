@@ -24,8 +24,8 @@ const (
 	leastDescriptorsOfWorker = 2
 )
 
-// HasRoom says, before there is a server, whether this many more bytes may be taken for content, until close is called.
-func HasRoom(cfg *config.Config) (has func(needed int64) bool, close func()) {
+// HasMemory says, before there is a server, whether this many more bytes may be taken for content, until close is called.
+func HasMemory(cfg *config.Config) (has func(needed int64) bool, close func()) {
 	m, least := openMemory(), starting+least(threads(cfg))
 	return func(needed int64) bool { return m.has(needed + least) }, m.close
 }
@@ -45,11 +45,11 @@ func MayHaveDescriptors(cfg *config.Config) error {
 
 // has looks twice, since what is garbage counts as used.
 func (m *memory) has(needed int64) bool {
-	if m.room() >= needed {
+	if m.available() >= needed {
 		return true
 	}
 	debug.FreeOSMemory()
-	return m.room() >= needed
+	return m.available() >= needed
 }
 
 func least(threads int) int64 {

@@ -54,12 +54,12 @@ func (w *worker) release(out *outgoing) {
 	w.spareOutgoing.give(out)
 }
 
-// answer renders the response to one request into the worker's buffer and sends it.
-func (w *worker) answer(c *connection, g *guard.Guard, head []byte, behind int) (sent bool) {
+// respond renders the response to one request into the worker's buffer and sends it.
+func (w *worker) respond(c *connection, g *guard.Guard, head []byte, behind int) (sent bool) {
 	r := w.responses()
 	persists := g.Persists() && !g.Body
 	if w.draining && persists {
-		// What was sent before the drain is answered (K-18): only the last response ends the connection. After a while
+		// What was sent before the drain gets its response (K-18): only the last response ends the connection. After a while
 		// that is the next one.
 		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(c.fd) > 0)
 	}
@@ -91,7 +91,7 @@ func (w *worker) refuse(c *connection, status uint16) (sent bool) {
 
 // record tells of a response that begins. line is the request line, nil of a refused head.
 func (w *worker) record(c *connection, method respond.Method, line []byte, status uint16, length int) {
-	w.counters.answer(method, status)
+	w.counters.countResponse(method, status)
 	if w.lines != nil {
 		entry := accesslog.Entry{Peer: w.peers[c.slot], Request: line, Status: status, Bytes: length}
 		w.lines.Add(&entry, w.clock.Unix, w.now)

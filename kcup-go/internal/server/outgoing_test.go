@@ -40,24 +40,24 @@ func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {
 	for _, access := range []*accesslog.Log{nil, accesslog.New("json", accesslog.NewStream(nil, 1))} {
 		w, slot, other := acquainted(t, access)
 		buffer := make([]byte, readSize)
-		answer := func() {
+		respondOnce := func() {
 			var g guard.Guard
 			g.Scan(head)
-			w.answer(w.at(slot), &g, head, 0)
+			w.respond(w.at(slot), &g, head, 0)
 			_, _ = recv(int32(other), buffer)
 		}
-		answer()
+		respondOnce()
 		length := w.counters.Bytes
 		const enough = 20000 // nobody writes the log's lines: it has what it will ever have
 		for range enough {
-			answer()
+			respondOnce()
 		}
-		if allocated := testing.AllocsPerRun(100, answer); allocated > 0 {
+		if allocated := testing.AllocsPerRun(100, respondOnce); allocated > 0 {
 			t.Errorf("%v allocations", allocated)
 		}
-		const answers = 1 + enough + 1 + 100
-		if n := w.counters.Answers[respond.Head][0]; n != answers || w.counters.Bytes != answers*length || length < 100 {
-			t.Errorf("%d answers, %d bytes of %d", n, w.counters.Bytes, length)
+		const responses = 1 + enough + 1 + 100
+		if n := w.counters.Responses[respond.Head][0]; n != responses || w.counters.Bytes != responses*length || length < 100 {
+			t.Errorf("%d responses, %d bytes of %d", n, w.counters.Bytes, length)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func newPipeline() *pipeline {
 	return p
 }
 
-func (p *pipeline) answer(t testing.TB, head []byte) respond.Choice {
+func (p *pipeline) respond(t testing.TB, head []byte) respond.Choice {
 	var g guard.Guard
 	if g.Scan(head) != guard.Complete {
 		t.Fatal("not complete")
@@ -56,8 +56,8 @@ func TestNothingIsAllocatedPerRequest(t *testing.T) {
 		"If-Modified-Since: Tuesday, 14-Nov-23 22:13:20 GMT\r\n",
 	} {
 		head := []byte("GET /a?b HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n")
-		p.answer(t, head)
-		if n := testing.AllocsPerRun(100, func() { p.answer(t, head) }); n != 0 {
+		p.respond(t, head)
+		if n := testing.AllocsPerRun(100, func() { p.respond(t, head) }); n != 0 {
 			t.Errorf("%q: %v allocations", fields, n)
 		}
 	}
@@ -65,7 +65,7 @@ func TestNothingIsAllocatedPerRequest(t *testing.T) {
 
 func TestTheBodyIsTheLoadedBytesAndNoCopy(t *testing.T) {
 	p := newPipeline()
-	body := p.responses.Body(p.answer(t, []byte("GET / HTTP/1.1\r\nHost: a\r\nRange: bytes=1-5\r\n\r\n")))
+	body := p.responses.Body(p.respond(t, []byte("GET / HTTP/1.1\r\nHost: a\r\nRange: bytes=1-5\r\n\r\n")))
 	if &body[0] != &p.responses.Bytes[1] {
 		t.Fatal("a copy")
 	}
@@ -143,6 +143,6 @@ func BenchmarkRequest(b *testing.B) {
 	head := []byte("GET / HTTP/1.1\r\nHost: localhost:5000\r\n\r\n")
 	b.ReportAllocs()
 	for b.Loop() {
-		p.answer(b, head)
+		p.respond(b, head)
 	}
 }

@@ -47,7 +47,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
 	var err error
-	s.room.news = make(chan struct{}, 1)
+	s.waker.notify = make(chan struct{}, 1)
 	for range threads {
 		w, err := newWorker(s, access.Lines())
 		if err != nil {

@@ -26,23 +26,23 @@ type status struct {
 	first     [ranks]atomic.Uint32 // of each rank, when its next connection would go: the lowest goes first; nobody: it has none
 }
 
-// room wakes an acceptor that waits because --max-connections are open and nobody may make room yet (K-84).
-type room struct {
-	wanted atomic.Bool
-	news   chan struct{} // with room for one
+// acceptorWaker wakes an acceptor that waits because --max-connections are open and nobody may make room yet (K-84).
+type acceptorWaker struct {
+	waiting atomic.Bool
+	notify  chan struct{} // with room for one
 }
 
-func (r *room) tell() {
+func (a *acceptorWaker) wake() {
 	select {
-	case r.news <- struct{}{}:
+	case a.notify <- struct{}{}:
 	default:
 	}
 }
 
 // wait returns when there is news, and at times without.
-func (r *room) wait() {
+func (a *acceptorWaker) wait() {
 	select {
-	case <-r.news:
+	case <-a.notify:
 	case <-time.After(lookAgain):
 	}
 }
@@ -52,12 +52,12 @@ func (s *status) publish(w *worker) {
 	s.first[silent].Store(w.since(idle))
 	s.first[heads].Store(w.since(inHead))
 	s.first[ending].Store(w.since(lingering))
-	if w.room.wanted.Load() || w.asked {
+	if w.waker.waiting.Load() || w.asked {
 		s.first[slow].Store(w.leastRate())
 	}
 	s.evictions.Store(w.evictions)
-	if w.room.wanted.Load() && (w.queue[idle].count > 0 || w.closed) && w.room.wanted.Swap(false) {
-		w.room.tell()
+	if w.waker.waiting.Load() && (w.queue[idle].count > 0 || w.closed) && w.waker.waiting.Swap(false) {
+		w.waker.wake()
 	}
 	w.closed, w.asked = false, false
 }

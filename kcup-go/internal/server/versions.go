@@ -22,10 +22,10 @@ const (
 // versions are the old contents, oldest first, and what a reload that is under way needs.
 type versions struct {
 	sync.Mutex
-	old      []*respond.Responses
-	needed   int64
-	envelope envelope
-	tended   bool // somebody looks again soon
+	old       []*respond.Responses
+	needed    int64
+	envelope  envelope
+	scheduled bool // somebody looks again soon
 }
 
 // Replace takes c over, and puts it in the place of the content for every request from now on (K-100).
@@ -71,7 +71,7 @@ func (s *Server) fits() bool {
 }
 
 // Spare is how many bytes may be taken for speed alone: of the room that there is, without making any.
-func (s *Server) Spare() int64 { return s.memory.room() / 8 }
+func (s *Server) Spare() int64 { return s.memory.available() / 8 }
 
 // Abandon is the end of a reload that loaded nothing.
 func (s *Server) Abandon() {
@@ -95,7 +95,7 @@ func (s *Server) recall(r *respond.Responses) {
 	if within(makeRoom, func() bool { return !r.Alive() }) {
 		s.oldOnes()
 	} else {
-		s.versions.old = s.versions.old[1:] // a worker that does not read its mail is not waited for again
+		s.versions.old = s.versions.old[1:] // a worker that does not read its messages is not waited for again
 	}
 }
 
@@ -111,12 +111,12 @@ func (s *Server) envelope() envelope {
 // review computes the limits again, and once more in a second for as long as old content is held.
 func (s *Server) review() {
 	s.enforce(s.envelope())
-	if len(s.versions.old) > 0 && !s.versions.tended {
-		s.versions.tended = true
+	if len(s.versions.old) > 0 && !s.versions.scheduled {
+		s.versions.scheduled = true
 		time.AfterFunc(time.Second, func() {
 			s.versions.Lock()
 			defer s.versions.Unlock()
-			s.versions.tended = false
+			s.versions.scheduled = false
 			s.review()
 		})
 	}

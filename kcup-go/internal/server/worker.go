@@ -18,8 +18,8 @@ const (
 	glanceTime = 2 // ticks
 	lineAge    = 2 // ticks
 	// A connection's turn is this many responses, and this many bytes of one (K-88).
-	turnAnswers = 16
-	turnBytes   = 1 << 20
+	turnResponses = 16
+	turnBytes     = 1 << 20
 )
 
 // common is what all workers share; nobody changes it but through its atomics.
@@ -33,7 +33,7 @@ type common struct {
 	most     atomic.Int64 // connections, over all workers
 	started  time.Time
 	log      *logrus.Logger
-	room     room
+	waker    acceptorWaker
 }
 
 // limits are the ticks after which phases end.
@@ -60,8 +60,8 @@ type worker struct {
 	turning       []int32
 	held          int
 	account       account
-	owing         []int32 // slots, while the account is settled
-	cursor        int     // where settling goes on
+	owing         []int32 // slots, while the account is reconciled
+	cursor        int     // where reconciling goes on
 	draining      bool
 	drainBegan    uint32
 	silence       uint32 // until this tick nothing more is logged
@@ -109,17 +109,17 @@ func (w *worker) run() error {
 		}
 		w.readClocks()
 		w.turn()
-		mail := false
+		hasMessages := false
 		for i := range w.events[:n] {
 			if event := &w.events[i]; event.Fd == none {
-				mail = true
+				hasMessages = true
 			} else {
 				w.handle(&w.slots[event.Fd], event)
-				w.settle()
+				w.reconcile()
 			}
 		}
-		if mail {
-			w.readMail()
+		if hasMessages {
+			w.readMessages()
 		}
 		w.expire()
 		if since, ok := w.lines.Oldest(); ok && w.now-since >= lineAge {
@@ -192,12 +192,12 @@ func (w *worker) turn() {
 			} else {
 				w.input(c)
 			}
-			w.settle()
+			w.reconcile()
 		}
 	}
 }
 
-// responses are those to answer the next request with.
+// responses are those for the next request.
 func (w *worker) responses() *respond.Responses {
 	if w.current.peek() != w.serving {
 		w.renew()

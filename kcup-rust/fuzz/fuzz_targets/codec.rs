@@ -1,4 +1,4 @@
-//! What the guard lets through, httparse reads: its answer is never the 400 that stands in for one.
+//! What the guard lets through, httparse reads: its response is never the 400 that stands in for one.
 #![no_main]
 
 use std::cell::RefCell;
@@ -32,8 +32,8 @@ fuzz_target!(|head: &[u8]| {
     };
     let keep_alive = facts.keep_alive && !facts.body;
     STATE.with_borrow_mut(|(responses, out)| {
-        let answer = codec::response(&head[facts.skip..facts.length], keep_alive, responses, &Now::new(0), out);
-        assert_eq!(answer.keep_alive, keep_alive);
-        assert!(!answer.head.starts_with(b"HTTP/1.1 400"));
+        let response = codec::response(&head[facts.skip..facts.length], keep_alive, responses, &Now::new(0), out);
+        assert_eq!(response.keep_alive, keep_alive);
+        assert!(!response.head.starts_with(b"HTTP/1.1 400"));
     });
 });

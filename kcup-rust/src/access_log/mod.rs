@@ -31,7 +31,7 @@ const END: Duration = Duration::from_secs(1);
 
 enum Message {
     Lines(Vec<u8>),
-    /// Marks the end: the writer answers when all lines before it are written.
+    /// Marks the end: the writer replies when all lines before it are written.
     End(oneshot::Sender<()>),
 }
 

@@ -75,8 +75,8 @@ impl Admin {
         let listener = listener.map_err(cannot("watch the admin listener"))?;
         log::info!("admin listening on {name}");
         let sources = Arc::new(Sources { process, view, reloads });
-        let answer = move || runtime.block_on(accept(listener, sources));
-        let thread = thread::Builder::new().name("admin".into()).spawn(answer);
+        let serve = move || runtime.block_on(accept(listener, sources));
+        let thread = thread::Builder::new().name("admin".into()).spawn(serve);
         thread.map(drop).map_err(cannot("start the admin listener"))
     }
 }
@@ -118,17 +118,17 @@ async fn make_room(open: &mut VecDeque<Open>) {
 
 /// Serves one request.
 async fn serve(socket: TcpStream, sources: Arc<Sources>) {
-    let answer = service_fn(|request| ready(Ok::<_, Infallible>(sources.answer(&request))));
+    let service = service_fn(|request| ready(Ok::<_, Infallible>(sources.respond(&request))));
     let connection = http1::Builder::new()
         .keep_alive(false)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(socket), answer);
+        .serve_connection(TokioIo::new(socket), service);
     // A client that is gone or too slow is not worth a log line.
     let _ = timeout(LIMIT, connection).await;
 }
 
 impl Sources {
-    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         let path = match *request.method() {
             Method::GET | Method::HEAD => request.uri().path(),
             _ => "",

@@ -90,7 +90,7 @@ pub fn render(numbers: &Numbers) -> String {
 
 /// The counts above 0, by method and code.
 fn requests(counts: &Counts<u64>) -> impl Iterator<Item = Sample> {
-    METHODS.iter().zip(&counts.answers).flat_map(|(method, counts)| {
+    METHODS.iter().zip(&counts.responses).flat_map(|(method, counts)| {
         let begun = CODES.iter().zip(counts).filter(|(_, count)| **count > 0);
         begun
             .map(move |(code, count)| (format!("{{method=\"{method}\",code=\"{code}\"}}"), count.to_string()))

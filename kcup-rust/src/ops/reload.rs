@@ -92,12 +92,12 @@ impl Reload {
     async fn read(&self, server: &Server) -> Result<Source, String> {
         let (options, once) = (self.options.clone(), server.view().responses().content.one_shot);
         let (content, variants) = content::needs(&options);
-        let room = match server.make_room(content + variants).await {
+        let memory = match server.make_room(content + variants).await {
             true => content + variants,
             false if variants > 0 && server.make_room(content).await => content,
             false => 0,
         };
-        content::apart(move || content::again(&options, once, room)).await
+        content::apart(move || content::again(&options, once, memory)).await
     }
 
     /// Serves the content that was read, or logs why that failed.

@@ -157,10 +157,10 @@ mod tests {
                 listener.accept().and_then(|(mut peer, _)| peer.write_all(b"served")).unwrap()
             });
         });
-        let mut answer = String::new();
-        TcpStream::connect(there).unwrap().read_to_string(&mut answer).unwrap();
+        let mut response = String::new();
+        TcpStream::connect(there).unwrap().read_to_string(&mut response).unwrap();
         server.join().unwrap();
-        assert_eq!(answer, "served");
+        assert_eq!(response, "served");
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn request<'r>(method: &'r str, target: &'r str, fields: &[(&'r str, &'r str)]) 
     Asked { method, path, fields: fields.iter().map(header).collect() }
 }
 
-struct Answer {
+struct Response {
     status: u16,
     fields: Vec<(String, String)>,
     body: Bytes,
@@ -48,7 +48,7 @@ struct Answer {
     at: *const u8,
 }
 
-impl Answer {
+impl Response {
     fn field(&self, name: &str) -> Option<&str> {
         let field = self.fields.iter().find(|(named, _)| named == name);
         field.map(|(_, value)| value.as_str())
@@ -59,20 +59,20 @@ impl Answer {
     }
 }
 
-fn answer(asked: &Asked, responses: &Responses, now: i64) -> Answer {
+fn respond(asked: &Asked, responses: &Responses, now: i64) -> Response {
     let Asked { method, path, fields } = asked;
     let choice = choose(&Request { method, path, fields }, responses, now);
     rendered(choice, responses, now)
 }
 
-fn rendered(choice: Choice, responses: &Responses, now: i64) -> Answer {
+fn rendered(choice: Choice, responses: &Responses, now: i64) -> Response {
     let mut head = Vec::new();
     let body = choice.render(responses, &Now::new(now), Persistence::Default, &mut head);
     let head = String::from_utf8(head).unwrap();
     let mut lines = head.strip_suffix("\r\n\r\n").unwrap().split("\r\n");
     let status = lines.next().unwrap().strip_prefix("HTTP/1.1 ").unwrap();
     let field = |line: &str| line.split_once(": ").map(|(name, value)| (name.into(), value.into()));
-    Answer {
+    Response {
         status: status[..3].parse().unwrap(),
         fields: lines.map(|line| field(line).unwrap()).collect(),
         body: Bytes::copy_from_slice(body.bytes),
@@ -80,8 +80,8 @@ fn rendered(choice: Choice, responses: &Responses, now: i64) -> Answer {
     }
 }
 
-fn get(fields: &[(&str, &str)]) -> Answer {
-    answer(&request("GET", "/", fields), &responses(), NOW)
+fn get(fields: &[(&str, &str)]) -> Response {
+    respond(&request("GET", "/", fields), &responses(), NOW)
 }
 
 fn tag() -> String {
@@ -91,7 +91,7 @@ fn tag() -> String {
 #[test]
 fn a_200_has_its_fields_in_order() {
     let responses = responses_with(&["--header", "x-a: 1", "--header", "x-b: 2"]);
-    let whole = answer(&request("GET", "/any?thing", &[("accept-encoding", "br")]), &responses, NOW);
+    let whole = respond(&request("GET", "/any?thing", &[("accept-encoding", "br")]), &responses, NOW);
     let names = [
         "content-type", "content-length", "content-encoding", "etag", "last-modified", "accept-ranges",
         "vary", "x-a", "x-b", "date",
@@ -101,7 +101,7 @@ fn a_200_has_its_fields_in_order() {
     assert_eq!(whole.field("content-encoding"), Some("br"));
     assert_eq!(whole.field("last-modified"), Some(MODIFIED));
     assert_eq!(whole.field("vary"), Some("accept-encoding"));
-    let part = answer(&request("GET", "/", &[("range", "bytes=1-3")]), &responses, NOW);
+    let part = respond(&request("GET", "/", &[("range", "bytes=1-3")]), &responses, NOW);
     let names = [
         "content-type", "content-length", "content-range", "etag", "last-modified", "accept-ranges", "vary",
         "x-a", "x-b", "date",
@@ -111,21 +111,21 @@ fn a_200_has_its_fields_in_order() {
     assert_eq!(part.field("content-length"), Some("3"));
     assert_eq!(part.field("etag"), Some(&*tag()));
     assert_eq!(part.body, "123");
-    let same = answer(&request("GET", "/", &[("if-none-match", "*")]), &responses, NOW);
+    let same = respond(&request("GET", "/", &[("if-none-match", "*")]), &responses, NOW);
     let names = ["etag", "last-modified", "vary", "x-a", "x-b", "date"];
     assert_eq!((same.status, same.names(), same.body.len()), (304, names.to_vec(), 0));
 }
 
 #[test]
 fn failures_have_their_text_and_what_their_status_demands() {
-    let failed = |answer: Answer, status, text: &str, names: &[&str]| {
-        assert_eq!((answer.status, &answer.body[..]), (status, text.as_bytes()));
-        assert_eq!(answer.names(), names);
-        assert_eq!(answer.field("content-type"), Some(TYPE));
-        assert_eq!(answer.field("content-length"), Some(&*text.len().to_string()));
+    let failed = |response: Response, status, text: &str, names: &[&str]| {
+        assert_eq!((response.status, &response.body[..]), (status, text.as_bytes()));
+        assert_eq!(response.names(), names);
+        assert_eq!(response.field("content-type"), Some(TYPE));
+        assert_eq!(response.field("content-length"), Some(&*text.len().to_string()));
     };
     let responses = responses_with(&["--path", "/x"]);
-    let of = |method, target| answer(&request(method, target, &[("if-match", "x")]), &responses, NOW);
+    let of = |method, target| respond(&request(method, target, &[("if-match", "x")]), &responses, NOW);
     let plain = ["content-type", "content-length", "date"];
     failed(of("GET", "/x/"), 404, "No such resource", &plain);
     failed(of("POST", "/"), 404, "No such resource", &plain);
@@ -144,9 +144,9 @@ fn failures_have_their_text_and_what_their_status_demands() {
 }
 
 #[test]
-fn head_is_answered_as_get_but_without_ranges() {
+fn a_head_request_is_treated_as_get_but_without_ranges() {
     let fields = [("range", "bytes=0-0"), ("accept-encoding", "gzip"), ("if-range", "x")];
-    let head = answer(&request("HEAD", "/", &fields), &responses(), NOW);
+    let head = respond(&request("HEAD", "/", &fields), &responses(), NOW);
     assert_eq!((head.status, head.field("content-encoding")), (200, Some("gzip")));
     let get = get(&fields[1..]);
     assert_eq!(head.fields, get.fields);
@@ -157,8 +157,8 @@ fn a_range_selects_identity_before_preconditions() {
     let tag = tag();
     let of = |fields: &[(&str, &str)]| {
         let fields = [fields, &[("accept-encoding", "br")]].concat();
-        let answer = get(&fields);
-        (answer.status, answer.field("content-encoding") == Some("br"))
+        let response = get(&fields);
+        (response.status, response.field("content-encoding") == Some("br"))
     };
     let ranged = ("range", "bytes=0-0");
     assert_eq!(of(&[ranged]), (206, false));
@@ -176,10 +176,10 @@ fn last_modified_is_never_later_than_date() {
     let set_back = NOW - 7200;
     let fields = [("if-modified-since", "Sat, 21 Nov 2026 05:00:00 GMT")];
     let responses = responses();
-    let whole = answer(&request("GET", "/", &[]), &responses, set_back);
+    let whole = respond(&request("GET", "/", &[]), &responses, set_back);
     assert_eq!(whole.field("last-modified"), whole.field("date"));
-    assert_eq!(answer(&request("GET", "/", &fields), &responses, set_back).status, 304);
-    let at = answer(&request("GET", "/", &[]), &responses, NOW - 3600);
+    assert_eq!(respond(&request("GET", "/", &fields), &responses, set_back).status, 304);
+    let at = respond(&request("GET", "/", &[]), &responses, NOW - 3600);
     assert_eq!(at.field("last-modified"), Some(MODIFIED));
 }
 
@@ -187,11 +187,11 @@ fn last_modified_is_never_later_than_date() {
 fn the_body_is_the_loaded_buffer() {
     let responses = responses();
     let bytes = &responses.content.identity.body;
-    let whole = answer(&request("GET", "/", &[]), &responses, NOW);
+    let whole = respond(&request("GET", "/", &[]), &responses, NOW);
     assert_eq!((whole.at, whole.body.len()), (bytes.as_ptr(), bytes.len()));
-    let part = answer(&request("GET", "/", &[("range", "bytes=7-8")]), &responses, NOW);
+    let part = respond(&request("GET", "/", &[("range", "bytes=7-8")]), &responses, NOW);
     assert_eq!((part.at, part.body.len()), (bytes[7..].as_ptr(), 2));
-    let br = answer(&request("GET", "/", &[("accept-encoding", "br")]), &responses, NOW);
+    let br = respond(&request("GET", "/", &[("accept-encoding", "br")]), &responses, NOW);
     assert_eq!(br.at, responses.content.br.as_ref().unwrap().body.as_ptr());
 }
 
@@ -200,9 +200,9 @@ fn vary_is_one_line_with_ours_first() {
     let args =
         ["--header", "Vary: origin", "--header", "X-A: 1", "--header", "vary: cookie", "--header", "vary:"];
     let of = |args: &[&str]| {
-        let answer = answer(&request("GET", "/", &[]), &responses_with(args), NOW);
-        assert_eq!(answer.names()[5..], ["vary", "x-a", "date"]);
-        answer.field("vary").unwrap().to_owned()
+        let response = respond(&request("GET", "/", &[]), &responses_with(args), NOW);
+        assert_eq!(response.names()[5..], ["vary", "x-a", "date"]);
+        response.field("vary").unwrap().to_owned()
     };
     assert_eq!(of(&args), "accept-encoding, origin, cookie");
     assert_eq!(of(&[&args[..], &["--compression", "off"]].concat()), "origin, cookie");

@@ -16,9 +16,9 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
 use super::listen::{set_accepted_options, Listener};
-use super::status::Room;
+use super::status::AcceptorWaker;
 use super::sys::FLAGS;
-use super::worker::{Arrival, Handle, Mail};
+use super::worker::{Arrival, Handle, Message};
 use crate::access_log::Peer;
 use crate::content::reason;
 
@@ -45,7 +45,7 @@ pub struct Acceptor {
     listener: AsyncFd<OwnedFd>,
     unix: bool,
     workers: Vec<Handle>,
-    room: Arc<Room>,
+    waker: Arc<AcceptorWaker>,
     /// The limit on open connections.
     pub max_connections: Cell<usize>,
     /// Whether workers need to know the client of a connection.
@@ -62,7 +62,7 @@ impl Acceptor {
     pub fn new(
         listener: Listener,
         workers: Vec<Handle>,
-        room: Arc<Room>,
+        waker: Arc<AcceptorWaker>,
         named: bool,
     ) -> io::Result<Acceptor> {
         let Listener { socket, unix, .. } = listener;
@@ -72,7 +72,7 @@ impl Acceptor {
             listener,
             unix,
             workers,
-            room,
+            waker,
             max_connections: Cell::new(usize::MAX),
             named,
             complained: Cell::new(None),
@@ -104,7 +104,7 @@ impl Acceptor {
 
     /// Tells the workers to drain, and accepts the connections that wait in the backlog.
     pub async fn drain(&self) {
-        self.tell_all(|| Mail::Drain);
+        self.tell_all(|| Message::Drain);
         loop {
             match self.accept() {
                 Ok(arrival) => self.hand_over(arrival),
@@ -120,7 +120,7 @@ impl Acceptor {
     pub fn close(self) -> impl Fn() -> usize {
         let Acceptor { listener, workers, .. } = self;
         drop(listener);
-        workers.iter().for_each(|worker| worker.send(Mail::Last));
+        workers.iter().for_each(|worker| worker.send(Message::Last));
         move || open(&workers)
     }
 
@@ -151,11 +151,11 @@ impl Acceptor {
         let fewest = self.workers.iter().min_by_key(|worker| worker.status.connections());
         let worker = fewest.expect("there is a worker");
         worker.status.handed();
-        worker.send(Mail::Connection(arrival));
+        worker.send(Message::Connection(arrival));
     }
 
-    pub fn tell_all(&self, mail: impl Fn() -> Mail) {
-        self.workers.iter().for_each(|worker| worker.send(mail()));
+    pub fn tell_all(&self, message: impl Fn() -> Message) {
+        self.workers.iter().for_each(|worker| worker.send(message()));
     }
 
     async fn rest(&self, error: &io::Error) {

@@ -115,7 +115,7 @@ impl Account {
     }
 
     /// Whether as much is free as should be before the kernel is asked again.
-    pub fn is_settled(&self) -> bool {
+    pub fn has_slack(&self) -> bool {
         self.claimed <= self.share() / 4 * 3
     }
 

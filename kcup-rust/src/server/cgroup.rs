@@ -95,13 +95,13 @@ impl Memory {
     }
 
     /// The number of bytes that may still be used, as far as is known.
-    pub fn room(&self) -> u64 {
-        self.groups.iter().filter_map(Group::room).min().unwrap_or(u64::MAX)
+    pub fn available(&self) -> u64 {
+        self.groups.iter().filter_map(Group::available).min().unwrap_or(u64::MAX)
     }
 
     /// The number of bytes that may be used for speed alone.
     pub fn spare(&self) -> u64 {
-        self.room() / 8
+        self.available() / 8
     }
 
     /// Whether socket buffers are a part of it.
@@ -122,7 +122,7 @@ impl Group {
         })
     }
 
-    fn room(&self) -> Option<u64> {
+    fn available(&self) -> Option<u64> {
         let (limit, used) = (number(&self.limit)?, number(self.usage.as_ref()?)?);
         let stat = read(self.stat.as_ref()?)?;
         let lines = stat.lines().filter_map(|line| line.split_once(' '));
@@ -166,7 +166,7 @@ mod tests {
         let of = |membership: &str| {
             fs::write(root.join("membership"), membership).unwrap();
             let memory = Memory::find(&root, &root.join("membership")).unwrap();
-            (memory.limit(), memory.room(), memory.is_charged(), memory.sockets)
+            (memory.limit(), memory.available(), memory.is_charged(), memory.sockets)
         };
         assert_eq!(
             of("4:memory:/outer/inner\n1:cpu:/x\n"),

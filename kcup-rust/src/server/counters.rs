@@ -53,7 +53,7 @@ impl Counter {
 #[derive(Debug, Default)]
 pub struct Counts<N> {
     /// Responses begun, by [`METHODS`] and [`CODES`].
-    pub answers: [[N; CODES.len()]; METHODS.len()],
+    pub responses: [[N; CODES.len()]; METHODS.len()],
     /// Bytes of responses that the kernel took.
     pub bytes: N,
     pub accepted: N,
@@ -70,14 +70,14 @@ pub struct Counters(pub Counts<Counter>);
 
 impl Counts<Counter> {
     /// Counts a response. `head` is the request's; `None` if it was refused.
-    pub fn answer(&self, head: Option<&[u8]>, code: u16) {
+    pub fn count_response(&self, head: Option<&[u8]>, code: u16) {
         let method = match head {
             Some([b'G', b'E', b'T', b' ', ..]) => 0,
             Some([b'H', b'E', b'A', b'D', b' ', ..]) => 1,
             _ => 2,
         };
         if let Some(place) = CODES.iter().position(|&known| known == code) {
-            self.answers[method][place].add(1);
+            self.responses[method][place].add(1);
         }
     }
 
@@ -91,7 +91,7 @@ impl Counts<u64> {
     pub fn sum<'c>(workers: impl IntoIterator<Item = &'c Counters>) -> Counts<u64> {
         let mut sum = Counts::default();
         for Counters(worker) in workers {
-            add(sum.answers.as_flattened_mut(), worker.answers.as_flattened());
+            add(sum.responses.as_flattened_mut(), worker.responses.as_flattened());
             add(&mut sum.closed, &worker.closed);
             sum.bytes += worker.bytes.get();
             sum.accepted += worker.accepted.get();
@@ -124,15 +124,15 @@ mod tests {
             worker.close(Reason::Drained);
             worker.parked.set(1);
             worker.bytes.add(100);
-            worker.answer(Some(b"HEAD / HTTP/1.1\r\n\r\n"), 304);
+            worker.count_response(Some(b"HEAD / HTTP/1.1\r\n\r\n"), 304);
         }
-        workers[1].0.answer(Some(b"HEADER / HTTP/1.1\r\n\r\n"), 404);
-        workers[1].0.answer(None, 505);
+        workers[1].0.count_response(Some(b"HEADER / HTTP/1.1\r\n\r\n"), 404);
+        workers[1].0.count_response(None, 505);
         let sum = Counts::sum(&workers);
         assert_eq!((sum.accepted, sum.open(), sum.parked, sum.bytes), (6, 4, 2, 200));
         assert_eq!(sum.closed, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
         let counted = |method: usize| {
-            let counts = CODES.iter().zip(sum.answers[method]);
+            let counts = CODES.iter().zip(sum.responses[method]);
             counts.filter(|(_, count)| *count > 0).collect::<Vec<_>>()
         };
         assert_eq!([0, 1, 2].map(counted), [vec![], vec![(&304, 2)], vec![(&404, 1), (&505, 1)]]);

@@ -101,7 +101,7 @@ impl Envelope {
         };
         let free = memory.saturating_sub(RESTING + contents);
         // If buffers are charged, they share the rest with the connections and their heads. An eighth is left for bytes that
-        // come between two settlements.
+        // come between two looks at the account.
         let (sockets, cost) = match surroundings.charged {
             true => (free / 8 * 7, CONNECTION),
             false => (sockets, 0),
@@ -136,7 +136,7 @@ impl Envelope {
 /// Says, before there is a server, whether there is memory for this many bytes more of content.
 pub fn has_memory(options: &Options) -> impl Fn(u64) -> bool + Send + 'static {
     let (memory, least) = (Memory::open(), STARTING + least(options.threads));
-    move |needed| memory.room() >= needed + least
+    move |needed| memory.available() >= needed + least
 }
 
 /// Raises the limit on open files as far as allowed, and fails if it is too low: libraries would fail without a reason. Call

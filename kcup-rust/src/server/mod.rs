@@ -33,7 +33,7 @@ use accept::Acceptor;
 use cgroup::Memory;
 use counters::{Counters, Counts};
 use phases::{Tick, TICKS};
-use status::Room;
+use status::AcceptorWaker;
 use versions::Versions;
 use worker::{Limits, Worker};
 
@@ -97,17 +97,17 @@ impl Server {
             lines_lost: log.as_ref().map(AccessLog::lost).unwrap_or_default(),
             draining: Arc::default(),
         };
-        let (room, limits, start) = (Arc::new(Room::default()), limits(options), Instant::now());
+        let (waker, limits, start) = (Arc::new(AcceptorWaker::default()), limits(options), Instant::now());
         let (mut workers, mut handles) = (Vec::new(), Vec::new());
         for counters in &view.counters {
             let lines = log.as_ref().map(|log| log.lines(worker::BATCH_AGE));
             let worker =
-                Worker::new(room.clone(), counters.clone(), lines, view.responses.clone(), limits, start);
+                Worker::new(waker.clone(), counters.clone(), lines, view.responses.clone(), limits, start);
             let (worker, handle) = worker.map_err(cannot("start a worker"))?;
             workers.push(worker);
             handles.push(handle);
         }
-        let acceptor = Acceptor::new(listener, handles, room, log.is_some());
+        let acceptor = Acceptor::new(listener, handles, waker, log.is_some());
         let server = Server {
             acceptor: acceptor.map_err(cannot("watch the listener"))?,
             view,
@@ -149,7 +149,7 @@ impl Server {
     pub async fn run(&self, stop: impl Future<Output = ()>) -> Result<(), String> {
         tokio::select! {
             () = self.acceptor.run() => Ok(()),
-            () = self.tend() => Ok(()),
+            () = self.keep_limits() => Ok(()),
             () = stop => Ok(()),
             Some(failure) = async { self.failures.lock().await.recv().await } => Err(failure),
         }

@@ -14,20 +14,20 @@ const NONE: u64 = u64::MAX;
 
 /// Wakes an acceptor that waits because `--max-connections` are open and none is silent (K-84).
 #[derive(Default)]
-pub struct Room {
-    wanted: AtomicBool,
-    made: Notify,
+pub struct AcceptorWaker {
+    waiting: AtomicBool,
+    notify: Notify,
 }
 
-impl Room {
+impl AcceptorWaker {
     /// Waits until `look` finds room, and looks again after each report of a worker.
     pub async fn wait(&self, mut look: impl FnMut() -> bool) {
-        self.wanted.store(true, SeqCst);
+        self.waiting.store(true, SeqCst);
         while !look() {
-            self.made.notified().await;
-            self.wanted.store(true, SeqCst);
+            self.notify.notified().await;
+            self.waiting.store(true, SeqCst);
         }
-        self.wanted.store(false, SeqCst);
+        self.waiting.store(false, SeqCst);
     }
 }
 
@@ -38,13 +38,13 @@ pub struct Status {
     tries: AtomicUsize,
     /// By [`Phase`].
     ranks: [AtomicU64; PHASES.len()],
-    room: Arc<Room>,
+    acceptor: Arc<AcceptorWaker>,
 }
 
 impl Status {
-    pub fn new(room: Arc<Room>) -> Status {
+    pub fn new(acceptor: Arc<AcceptorWaker>) -> Status {
         let ranks = [const { AtomicU64::new(NONE) }; PHASES.len()];
-        Status { connections: AtomicUsize::new(0), tries: AtomicUsize::new(0), ranks, room }
+        Status { connections: AtomicUsize::new(0), tries: AtomicUsize::new(0), ranks, acceptor }
     }
 
     /// Counts a connection that is handed over: the acceptor calls this, so that it counts at once.
@@ -56,7 +56,7 @@ impl Status {
         self.connections.fetch_sub(1, SeqCst);
     }
 
-    /// Reports that the worker has done as [`super::worker::Mail::MakeRoom`] says.
+    /// Reports that the worker has done as [`super::worker::Message::MakeRoom`] says.
     pub fn made_room(&self) {
         self.tries.fetch_add(1, SeqCst);
     }
@@ -76,12 +76,12 @@ impl Status {
 
     /// Publishes the worker's ranks after each batch of events. `ranks` is told whether the acceptor waits for them.
     pub fn publish(&self, ranks: impl FnOnce(bool) -> [Option<u64>; PHASES.len()]) {
-        let waiting = self.room.wanted.load(SeqCst);
+        let waiting = self.acceptor.waiting.load(SeqCst);
         for (place, rank) in self.ranks.iter().zip(ranks(waiting)) {
             place.store(rank.unwrap_or(NONE), Relaxed);
         }
         if waiting {
-            self.room.made.notify_one();
+            self.acceptor.notify.notify_one();
         }
     }
 }

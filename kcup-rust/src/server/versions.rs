@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use super::cgroup::Memory;
 use super::envelope::{descriptors, least, Envelope, Surroundings, ADMIN_CONNECTIONS};
 use super::guard::MAX_HEAD;
-use super::worker::{Bounds, Mail};
+use super::worker::{Bounds, Message};
 use super::Server;
 use crate::config::Options;
 use crate::respond::Responses;
@@ -115,13 +115,13 @@ impl Server {
     }
 
     /// Keeps the limits up to date while old content is held, and connections within them; for ever.
-    pub async fn tend(&self) {
+    pub async fn keep_limits(&self) {
         loop {
             self.versions.changed.notified().await;
             while self.acceptor.is_over() || self.versions.old() > 0 {
                 sleep(MAKE_ROOM / 2).await;
                 self.enforce(self.envelope());
-                self.settle().await;
+                self.close_excess().await;
             }
         }
     }
@@ -133,8 +133,8 @@ impl Server {
             return false;
         }
         self.enforce(envelope);
-        self.settle().await;
-        self.versions.memory.room() >= needed + least(self.versions.threads)
+        self.close_excess().await;
+        self.versions.memory.available() >= needed + least(self.versions.threads)
     }
 
     /// Resets the connections that still read the oldest version. Returns whether there was one.
@@ -143,16 +143,16 @@ impl Server {
         let Some(oldest) = oldest else {
             return false;
         };
-        self.acceptor.tell_all(|| Mail::Recall(oldest.clone()));
+        self.acceptor.tell_all(|| Message::Recall(oldest.clone()));
         if !within(MAKE_ROOM, || oldest.strong_count() == 0).await {
-            // A worker that does not read its mail is not waited for a second time.
+            // A worker that does not read its messages is not waited for a second time.
             self.versions.state.borrow_mut().old.remove(0);
         }
         true
     }
 
     /// Waits until connections over the limit have made room.
-    async fn settle(&self) {
+    async fn close_excess(&self) {
         let _ = timeout(MAKE_ROOM, self.acceptor.make_room(self.acceptor.max_connections.get())).await;
     }
 
@@ -181,7 +181,7 @@ impl Server {
             cost: envelope.cost,
         };
         self.acceptor.max_connections.set(envelope.max_connections);
-        self.acceptor.tell_all(|| Mail::Limits(bounds));
+        self.acceptor.tell_all(|| Message::Limits(bounds));
     }
 }
 

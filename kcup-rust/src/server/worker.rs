@@ -1,9 +1,9 @@
 //! An event loop, with the connections of one thread. No other thread waits for it.
 
 mod closing;
-mod mail;
+mod messages;
 mod room;
-mod settling;
+mod reconcile;
 
 use std::io;
 use std::sync::mpsc::Receiver;
@@ -21,13 +21,13 @@ use super::clock::Clock;
 use super::connection::{Connection, Next, Tools, READ_BYTES, TURN};
 use super::counters::{Counters, Reason};
 use super::phases::{Phase, Phases, Tick, TICKS};
-use super::status::{Room, Status};
+use super::status::{AcceptorWaker, Status};
 use crate::access_log::Lines;
 use crate::content::reason;
 use crate::respond::Responses;
 
-use mail::WAKE;
-pub use mail::{Arrival, Bounds, Handle, Limits, Mail};
+use messages::WAKE;
+pub use messages::{Arrival, Bounds, Handle, Limits, Message};
 
 const EVENTS: usize = 256;
 /// The greatest age of a batch of the access log.
@@ -40,7 +40,7 @@ const LINGER: Tick = TICKS;
 
 pub struct Worker {
     poll: Poll,
-    mailbox: Receiver<Mail>,
+    mailbox: Receiver<Message>,
     status: Arc<Status>,
     counters: Arc<Counters>,
     lines: Option<Lines>,
@@ -59,26 +59,26 @@ pub struct Worker {
     complained: Option<Tick>,
     kept: usize,
     account: Account,
-    /// The key at which the account was last settled.
-    settled: usize,
+    /// The key at which the account is reconciled next.
+    cursor: usize,
     draining: bool,
     /// The time until which pipelined requests are served during a drain.
     graced_until: Option<Tick>,
-    /// Whether the acceptor has sent its last mail.
-    last_mail: bool,
+    /// Whether the acceptor has sent its last message.
+    last_message: bool,
 }
 
 impl Worker {
     /// `start` is the same for all workers, so that their ticks can be compared.
     pub fn new(
-        room: Arc<Room>,
+        acceptor: Arc<AcceptorWaker>,
         counters: Arc<Counters>,
         lines: Option<Lines>,
         responses: Arc<ArcSwap<Responses>>,
         limits: Limits,
         start: Instant,
     ) -> io::Result<(Worker, Handle)> {
-        let (handle, poll, mailbox) = Handle::new(room)?;
+        let (handle, poll, mailbox) = Handle::new(acceptor)?;
         let worker = Worker {
             responses: Cache::new(responses),
             poll,
@@ -97,10 +97,10 @@ impl Worker {
             complained: None,
             kept: 0,
             account: Account::new(0),
-            settled: 0,
+            cursor: 0,
             draining: false,
             graced_until: None,
-            last_mail: false,
+            last_message: false,
         };
         Ok((worker, handle))
     }
@@ -108,7 +108,7 @@ impl Worker {
     /// Serves until it has drained.
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
-        while !(self.last_mail && self.connections.is_empty()) {
+        while !(self.last_message && self.connections.is_empty()) {
             match self.poll.poll(&mut events, self.timeout()) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => self.turn(&events),
@@ -138,7 +138,7 @@ impl Worker {
             lines.refresh(self.clock.now().unix);
         }
         // First, so that a request that comes after a drain began is treated so.
-        let mail = self.read_mail();
+        let messages = self.read_messages();
         for key in std::mem::take(&mut self.again) {
             self.ready(key, false);
         }
@@ -146,15 +146,15 @@ impl Worker {
             self.event(event.token().0, event);
         }
         // After the events, which may be of a closed connection whose key is free by now.
-        for arrival in mail.arrived {
+        for arrival in messages.arrived {
             self.accept(arrival);
         }
-        if let Some(phase) = mail.wanted {
+        if let Some(phase) = messages.wanted {
             self.make_room(phase);
         }
         // The bounds may have changed.
         self.shed(None);
-        self.settle();
+        self.reconcile();
         while let Some(key) = self.phases.expired(self.clock.tick()) {
             self.expire(key);
         }
@@ -236,7 +236,7 @@ impl Worker {
             self.retire(key, Reason::Drained);
         }
         self.shed(Some(key));
-        self.settle();
+        self.reconcile();
     }
 
     fn publish(&mut self) {

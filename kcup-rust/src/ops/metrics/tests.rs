@@ -16,7 +16,7 @@ struct Case {
     name: String,
     version: String,
     implementation: String,
-    answers: Vec<(String, u16, u64)>,
+    responses: Vec<(String, u16, u64)>,
     response_bytes: u64,
     hot: u64,
     parked: u64,
@@ -49,9 +49,9 @@ impl Case {
             let method = METHODS.iter().position(|name| *name == method)?;
             Some((method, CODES.iter().position(|known| *known == code)?))
         };
-        for (method, code, count) in &self.answers {
+        for (method, code, count) in &self.responses {
             let (method, code) = place(method, *code).unwrap();
-            counts.answers[method][code] = *count;
+            counts.responses[method][code] = *count;
         }
         counts
     }

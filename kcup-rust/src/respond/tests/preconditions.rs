@@ -8,7 +8,7 @@ fn if_range_keeps_the_range_only_with_a_strong_validator() {
     let ranged = ("range", "bytes=0-0");
     let of = |validator: &str, now| {
         let fields = [ranged, ("if-range", validator)];
-        answer(&request("GET", "/", &fields), &responses(), now).status
+        respond(&request("GET", "/", &fields), &responses(), now).status
     };
     assert_eq!(of(&tag, NOW), 206);
     assert_eq!(of(MODIFIED, NOW), 206);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::{date, encoding, precondition, range};
-use super::{answer, request, responses, NOW};
+use super::{request, respond, responses, NOW};
 
 proptest! {
     #[test]
@@ -47,16 +47,16 @@ proptest! {
     }
 
     #[test]
-    fn every_answer_is_whole(
+    fn every_response_is_whole(
         range in "bytes=[0-9]{0,5}-[0-9]{0,5}",
         encoding in "(br|gzip|identity)(;q=0)?",
         tag in "(\\*|W/\"x\"|\"x\")",
     ) {
         let responses = responses();
         let fields = [("range", &*range), ("accept-encoding", &*encoding), ("if-none-match", &*tag)];
-        let answer = answer(&request("GET", "/", &fields), &responses, NOW);
-        let length = answer.field("content-length").map(|length| length.parse().unwrap());
-        prop_assert_eq!(length.unwrap_or(0), answer.body.len());
-        prop_assert!([200, 206, 304, 416].contains(&answer.status));
+        let response = respond(&request("GET", "/", &fields), &responses, NOW);
+        let length = response.field("content-length").map(|length| length.parse().unwrap());
+        prop_assert_eq!(length.unwrap_or(0), response.body.len());
+        prop_assert!([200, 206, 304, 416].contains(&response.status));
     }
 }

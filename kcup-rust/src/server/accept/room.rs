@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 use super::super::phases::Phase;
-use super::super::worker::Mail;
+use super::super::worker::Message;
 use super::{open, Acceptor};
 
 /// The time that a new connection waits for one that falls silent, and the interval at which it looks at least.
@@ -29,14 +29,14 @@ impl Acceptor {
             }
             false
         };
-        while timeout(LOOK, self.room.wait(&mut look)).await.is_err() {}
+        while timeout(LOOK, self.waker.wait(&mut look)).await.is_err() {}
     }
 
     /// Asks one worker for one connection, and says in which phase this is.
     fn ask(&self) -> Option<Phase> {
         let (worker, phase) = self.first()?;
         self.asked.set(Some((worker, self.workers[worker].status.tries())));
-        self.workers[worker].send(Mail::MakeRoom(phase));
+        self.workers[worker].send(Message::MakeRoom(phase));
         Some(phase)
     }
 
@@ -82,13 +82,13 @@ mod tests {
 
     use super::super::super::listen::Listener;
     use super::super::super::phases::PHASES;
-    use super::super::super::status::{Room, Status};
+    use super::super::super::status::{AcceptorWaker, Status};
     use super::super::Handle;
     use super::*;
     use crate::config::Host;
 
-    /// A worker that closes one connection for each mail.
-    async fn work(mailbox: &Receiver<Mail>, status: &Status) {
+    /// A worker that closes one connection for each message.
+    async fn work(mailbox: &Receiver<Message>, status: &Status) {
         loop {
             if mailbox.try_recv().is_ok() {
                 status.closed();
@@ -101,11 +101,11 @@ mod tests {
 
     #[tokio::test]
     async fn two_that_wait_at_once_cost_no_more_places_than_one() {
-        let room = Arc::new(Room::default());
-        let (handle, _poll, mailbox) = Handle::new(room.clone()).unwrap();
+        let waker = Arc::new(AcceptorWaker::default());
+        let (handle, _poll, mailbox) = Handle::new(waker.clone()).unwrap();
         let status = handle.status.clone();
         let listener = Listener::bind(&Host::Ip(Ipv4Addr::LOCALHOST.into()), 0).unwrap();
-        let acceptor = Acceptor::new(listener, vec![handle], room, false).unwrap();
+        let acceptor = Acceptor::new(listener, vec![handle], waker, false).unwrap();
         (0..9).for_each(|_| status.handed());
         status.publish(|_| [Some(1); PHASES.len()]);
         tokio::select! {

@@ -30,7 +30,7 @@ fn a_claim_grows_with_what_is_written_up_to_what_the_kernel_takes() {
 #[test]
 fn the_edges_of_a_share() {
     let mut account = Account::new(8 << 20);
-    for (claimed, over, tight, settled) in [
+    for (claimed, over, tight, slack) in [
         (6 << 20, false, false, true),
         ((6 << 20) + 1, false, false, false),
         (7 << 20, false, false, false),
@@ -39,8 +39,8 @@ fn the_edges_of_a_share() {
         ((8 << 20) + 1, true, true, false),
     ] {
         account.claimed = claimed;
-        let edges = (account.is_over(), account.is_tight(), account.is_settled());
-        assert_eq!(edges, (over, tight, settled), "{claimed}");
+        let edges = (account.is_over(), account.is_tight(), account.has_slack());
+        assert_eq!(edges, (over, tight, slack), "{claimed}");
     }
 }
 
@@ -67,7 +67,7 @@ fn one_response_has_room_whatever_is_held() {
     let mut claim = Claim::default();
     assert_eq!(account.allowance(&claim), LEAST_BUFFER);
     account.wrote(&mut claim, 1 << 20);
-    assert!(!account.is_over() && account.is_settled());
+    assert!(!account.is_over() && account.has_slack());
 }
 
 #[derive(Deserialize)]

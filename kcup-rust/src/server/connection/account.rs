@@ -26,7 +26,7 @@ impl Connection {
     }
 
     /// Asks the kernel what it holds, and takes back a buffer that the times no longer allow.
-    pub fn settle(&mut self, account: &mut Account) {
+    pub fn reconcile(&mut self, account: &mut Account) {
         self.look(account);
         let held = sys::held(&self.socket).unwrap_or(self.claim.bytes);
         // Nobody reads the requests of a connection whose response is blocked.

@@ -15,7 +15,7 @@ enum Flow {
     Drained,
     /// There may be more to read or to respond to, after the turn of others.
     More,
-    /// The socket takes no more of an response.
+    /// The socket takes no more of a response.
     Blocked,
     /// The socket may take more, after the turn of others.
     Paused,
@@ -51,13 +51,13 @@ impl Connection {
     /// Reads and responds until the socket is empty, full or closed, or the turn is over. `again` says that the bytes kept may
     /// hold whole heads.
     fn receive(&mut self, phase: Phase, again: bool, tools: &mut Tools) -> Next {
-        let mut answered = phase == Phase::Write;
+        let mut responded = phase == Phase::Write;
         let mut flow = Flow::Drained;
         if again && self.kept.is_some() {
-            flow = self.consume(0, &mut answered, tools);
+            flow = self.consume(0, &mut responded, tools);
         }
         if let Flow::Drained = flow {
-            flow = self.read(&mut answered, tools);
+            flow = self.read(&mut responded, tools);
         }
         self.again = matches!(flow, Flow::More | Flow::Paused);
         // A CRLF before a head is no part of it (K-68).
@@ -67,11 +67,11 @@ impl Connection {
             (Flow::Finished(reason), _) => self.linger(reason, tools.buffer),
             (Flow::Ended, _) => self.end(tools.buffer),
             (Flow::Broken, _) => Next::Close(Reason::Peer),
-            (_, Some(_)) if phase == Phase::Head && !answered => Next::Stay,
+            (_, Some(_)) if phase == Phase::Head && !responded => Next::Stay,
             // One that waits for its next turn is not silent.
             (_, Some(_)) | (Flow::More, None) => Next::Enter(Phase::Head),
             // The clock of silence starts with the last response, that of a head with its first byte.
-            (_, None) if phase == Phase::Idle && !answered => Next::Stay,
+            (_, None) if phase == Phase::Idle && !responded => Next::Stay,
             (_, None) => Next::Enter(Phase::Idle),
         }
     }
@@ -94,7 +94,7 @@ impl Connection {
     }
 
     /// Reads once, and again if the peer may have ended its side after those bytes.
-    fn read(&mut self, answered: &mut bool, tools: &mut Tools) -> Flow {
+    fn read(&mut self, responded: &mut bool, tools: &mut Tools) -> Flow {
         loop {
             let length = match self.socket.read(tools.buffer) {
                 Ok(0) => return Flow::Ended,
@@ -106,7 +106,7 @@ impl Connection {
                 },
             };
             self.spoken = true;
-            match self.consume(length, answered, tools) {
+            match self.consume(length, responded, tools) {
                 Flow::Drained if length == tools.buffer.len() => return Flow::More,
                 Flow::Drained if self.ended || tools.draining => (),
                 flow => return flow,
@@ -115,7 +115,7 @@ impl Connection {
     }
 
     /// Responds to every whole head in the bytes kept and the first `length` bytes of the buffer, and keeps the rest.
-    fn consume(&mut self, length: usize, answered: &mut bool, tools: &mut Tools) -> Flow {
+    fn consume(&mut self, length: usize, responded: &mut bool, tools: &mut Tools) -> Flow {
         let fresh = &tools.buffer[..length];
         let mut kept = self.kept.take();
         if let Some(kept) = &mut kept {
@@ -145,7 +145,7 @@ impl Connection {
                 }
                 Verdict::Refused(status) => (codec::refusal(status, responses, now, tools.head), None),
             };
-            tools.counters.answer(head, response.status());
+            tools.counters.count_response(head, response.status());
             if let Some(lines) = &mut tools.lines {
                 lines.add(tools.key, head, response.status(), response.body.bytes.len(), tools.clock.tick());
             }
@@ -167,7 +167,7 @@ impl Connection {
             }
             guard = Guard::default();
             tools.turn -= 1;
-            *answered = true;
+            *responded = true;
             match (written, self.closing) {
                 (Written::All, None) => (),
                 (Written::All, Some(reason)) => break Flow::Finished(reason),

@@ -10,12 +10,12 @@ use mio::{Poll, Token, Waker};
 
 use super::super::counters::Reason;
 use super::super::phases::{Phase, Tick, TICKS};
-use super::super::status::{Room, Status};
+use super::super::status::{AcceptorWaker, Status};
 use super::Worker;
 use crate::access_log::Peer;
 use crate::respond::Responses;
 
-/// Marks the event of a mail.
+/// Marks the event of a message.
 pub const WAKE: Token = Token(usize::MAX);
 /// The time that an accepted connection has for its first byte during a drain.
 const GRACE: Tick = TICKS;
@@ -29,23 +29,23 @@ pub struct Arrival {
 
 /// A worker as the acceptor sees it.
 pub struct Handle {
-    pub mail: Sender<Mail>,
+    pub messages: Sender<Message>,
     pub waker: Waker,
     pub status: Arc<Status>,
 }
 
-// A worker that has ended needs no mail: it has drained, or it has failed.
+// A worker that has ended needs no messages: it has drained, or it has failed.
 impl Handle {
     /// A handle, and its worker's ends of it.
-    pub fn new(room: Arc<Room>) -> io::Result<(Handle, Poll, Receiver<Mail>)> {
+    pub fn new(acceptor: Arc<AcceptorWaker>) -> io::Result<(Handle, Poll, Receiver<Message>)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
-        let (mail, mailbox) = channel();
-        Ok((Handle { mail, waker, status: Arc::new(Status::new(room)) }, poll, mailbox))
+        let (messages, mailbox) = channel();
+        Ok((Handle { messages, waker, status: Arc::new(Status::new(acceptor)) }, poll, mailbox))
     }
 
-    pub fn send(&self, mail: Mail) {
-        let _ = self.mail.send(mail);
+    pub fn send(&self, message: Message) {
+        let _ = self.messages.send(message);
         self.wake();
     }
 
@@ -54,7 +54,7 @@ impl Handle {
     }
 }
 
-pub enum Mail {
+pub enum Message {
     Connection(Arrival),
     /// Close the connection that is first to make room of those in this phase, and report.
     MakeRoom(Phase),
@@ -62,9 +62,9 @@ pub enum Mail {
     Recall(Weak<Responses>),
     /// The limits are these now.
     Limits(Bounds),
-    /// Drain: respond to the requests that were sent, also by connections of later mail.
+    /// Drain: respond to the requests that were sent, also by connections of later messages.
     Drain,
-    /// No more mail follows: end with the last connection.
+    /// No more messages follow: end with the last connection.
     Last,
 }
 
@@ -90,14 +90,14 @@ pub struct Bounds {
     pub cost: u64,
 }
 
-/// The limits until the first mail.
+/// The limits until the first message.
 impl Default for Bounds {
     fn default() -> Bounds {
         Bounds { kept: usize::MAX, sockets: 1 << 40, cost: 0 }
     }
 }
 
-/// Mail that is handled at the end of a turn.
+/// The messages that are handled at the end of a turn.
 #[derive(Default)]
 pub struct Read {
     pub arrived: Vec<Arrival>,
@@ -105,16 +105,16 @@ pub struct Read {
 }
 
 impl Worker {
-    pub fn read_mail(&mut self) -> Read {
+    pub fn read_messages(&mut self) -> Read {
         let mut read = Read::default();
-        while let Ok(mail) = self.mailbox.try_recv() {
-            match mail {
-                Mail::Connection(arrival) => read.arrived.push(arrival),
-                Mail::MakeRoom(phase) => read.wanted = Some(phase),
-                Mail::Recall(old) => self.recall(&old),
-                Mail::Limits(bounds) => self.bounds = bounds,
-                Mail::Drain => self.drain(),
-                Mail::Last => self.last_mail = true,
+        while let Ok(message) = self.mailbox.try_recv() {
+            match message {
+                Message::Connection(arrival) => read.arrived.push(arrival),
+                Message::MakeRoom(phase) => read.wanted = Some(phase),
+                Message::Recall(old) => self.recall(&old),
+                Message::Limits(bounds) => self.bounds = bounds,
+                Message::Drain => self.drain(),
+                Message::Last => self.last_message = true,
             }
         }
         read

@@ -6,7 +6,7 @@ use super::Worker;
 impl Worker {
     /// Asks the kernel what it really holds, connection by connection, until enough is free again; where too little is, those
     /// go whose peers have acknowledged nothing for longest (see `Account::order`).
-    pub fn settle(&mut self) {
+    pub fn reconcile(&mut self) {
         self.account.budget = self.bounds.sockets;
         self.account.held = self.bounds.cost * self.connections.len() as u64;
         if self.bounds.cost > 0 {
@@ -16,26 +16,26 @@ impl Worker {
             return;
         }
         let end = self.connections.capacity();
-        for key in (self.settled..end).chain(0..self.settled) {
+        for key in (self.cursor..end).chain(0..self.cursor) {
             if let Some(connection) = self.connections.get_mut(key).filter(|one| one.claim.bytes > 0) {
-                connection.settle(&mut self.account);
+                connection.reconcile(&mut self.account);
             }
-            if self.account.is_settled() {
-                self.settled = key + 1;
+            if self.account.has_slack() {
+                self.cursor = key + 1;
                 return;
             }
         }
         if self.account.is_tight() {
-            self.cut();
+            self.reset_in_order();
         }
     }
 
-    fn cut(&mut self) {
+    fn reset_in_order(&mut self) {
         let owing = self.connections.iter().filter(|(_, connection)| connection.claim.bytes > 0);
         let mut owing: Vec<_> = owing.map(|(key, connection)| (connection.claim, key)).collect();
         self.account.order(&mut owing);
         for (_, key) in owing {
-            if self.account.is_settled() {
+            if self.account.has_slack() {
                 return;
             }
             self.connections[key].reset_on_close();

@@ -15,10 +15,10 @@ const grace = time.Second
 // mailbox holds what a worker has been told and has not read yet.
 type mailbox struct {
 	sync.Mutex
-	mail
+	messages
 }
 
-type mail struct {
+type messages struct {
 	sockets  []int32
 	replaced []*respond.Responses // whose readers are reset
 	evict    bool
@@ -35,12 +35,12 @@ func (w *worker) tell(what func(*mailbox)) {
 	wake(w.wakeFD)
 }
 
-func (w *worker) readMail() {
+func (w *worker) readMessages() {
 	clearWake(w.wakeFD)
 	w.responses()
 	w.mailbox.Lock()
-	m := w.mailbox.mail
-	w.mailbox.mail = mail{drain: m.drain, last: m.last, cut: m.cut} // these stay so
+	m := w.mailbox.messages
+	w.mailbox.messages = messages{drain: m.drain, last: m.last, cut: m.cut} // these stay so
 	w.mailbox.Unlock()
 	w.last, w.cut = m.last, m.cut
 	if m.drain && !w.draining {
@@ -58,7 +58,7 @@ func (w *worker) readMail() {
 	// The limits may have changed.
 	w.shed(nil)
 	w.account.budget = w.budget.Load()
-	w.settle()
+	w.reconcile()
 }
 
 // recall resets the connections that still read a version of the content (K-105).

@@ -1,4 +1,4 @@
-//! Answers wrk's request as often as the argument says, for callgrind to count; see `make bench-guard`.
+//! Responds to wrk's request as often as the argument says, for callgrind to count; see `make bench-guard`.
 
 use std::hint::black_box;
 use std::sync::Arc;

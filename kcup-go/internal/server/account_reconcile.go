@@ -1,4 +1,4 @@
-// Settling the account: asking the kernel what it really holds, and resetting connections if that is too much
+// Reconciling the account with the kernel: asking the kernel what it really holds, and resetting connections if that is too much
 
 package server
 
@@ -10,9 +10,9 @@ func (w *worker) grant(c *connection) {
 	}
 }
 
-// settle asks the kernel what it holds, connection by connection, until enough is free again; where too little is, those
+// reconcile asks the kernel what it holds, connection by connection, until enough is free again; where too little is, those
 // are reset whose peers have gone longest without acknowledging anything (see order).
-func (w *worker) settle() {
+func (w *worker) reconcile() {
 	a := &w.account
 	if w.cost.Load() > 0 {
 		a.held = int64(w.open)*w.cost.Load() + int64(w.held)
@@ -23,19 +23,19 @@ func (w *worker) settle() {
 	for range w.slots {
 		w.cursor = (w.cursor + 1) % len(w.slots)
 		if c := &w.slots[w.cursor]; c.claim > 0 {
-			w.settleOne(c)
+			w.reconcileOne(c)
 		}
-		if a.isSettled() {
+		if a.hasSlack() {
 			return
 		}
 	}
 	if a.isTight() {
-		w.relieve()
+		w.resetInOrder()
 	}
 }
 
-// settleOne makes a claim what it really is, and its buffer the least: the next long response is granted another one.
-func (w *worker) settleOne(c *connection) {
+// reconcileOne makes a claim what it really is, and its buffer the least: the next long response is granted another one.
+func (w *worker) reconcileOne(c *connection) {
 	held, unacked := heldFor(c.fd), w.look(c)
 	if c.phase == writing {
 		c.out.look(unacked)
@@ -48,8 +48,8 @@ func (w *worker) settleOne(c *connection) {
 	}
 }
 
-// relieve resets connections until enough is free.
-func (w *worker) relieve() {
+// resetInOrder resets connections until enough is free.
+func (w *worker) resetInOrder() {
 	w.owing = w.owing[:0]
 	for slot := range w.slots {
 		if w.slots[slot].claim > 0 {
@@ -58,7 +58,7 @@ func (w *worker) relieve() {
 	}
 	w.account.order(w.owing, w.slots)
 	for _, slot := range w.owing {
-		if w.account.isSettled() {
+		if w.account.hasSlack() {
 			return
 		}
 		w.close(&w.slots[slot], outOfMemory)
