@@ -67,7 +67,7 @@ func (w *worker) resetInOrder() {
 
 // look asks what of what was sent the peer has not acknowledged.
 func (w *worker) look(c *connection) (unacked int) {
-	unacked = unsentBytes(c.fd)
+	unacked = unacknowledged(c.fd)
 	w.account.saw(c, unacked)
 	return unacked
 }

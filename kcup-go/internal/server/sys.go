@@ -20,21 +20,25 @@ func recv(fd int32, b []byte) (int, syscall.Errno) {
 	}
 }
 
-// writev sends both parts with one call; what the socket cannot take now is no error.
+// writev sends both parts with one call.
 func writev(fd int32, iov *[2]unix.Iovec, head, body []byte) (int, syscall.Errno) {
 	for {
 		iov[0].Base, iov[0].Len = unsafe.SliceData(head), uint64(len(head))
 		iov[1].Base, iov[1].Len = unsafe.SliceData(body), uint64(len(body))
 		n, _, err := syscall.RawSyscall(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(iov)), 2)
 		iov[1].Base = nil // a silent worker must not hold on to content that was replaced
-		switch err {
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return 0, 0
-		default:
-			return int(n), err
+		if err != unix.EINTR {
+			return taken(n, err)
 		}
 	}
+}
+
+// taken is what the socket took; what it cannot take now is no error.
+func taken(n uintptr, err syscall.Errno) (int, syscall.Errno) {
+	if err == unix.EAGAIN {
+		return 0, 0
+	}
+	return int(n), err
 }
 
 // sendfile sends head, if there is any left of it, and length bytes of a file, which the kernel does not copy; what the
@@ -68,12 +72,8 @@ func sendfile(fd int32, head []byte, file int, at int64, length, piece int) (int
 func sendMore(fd int32, b []byte) (int, syscall.Errno) {
 	for {
 		n, _, err := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_MORE|unix.MSG_NOSIGNAL, 0, 0)
-		switch err {
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return 0, 0
-		default:
-			return int(n), err
+		if err != unix.EINTR {
+			return taken(n, err)
 		}
 	}
 }
@@ -114,21 +114,15 @@ func isReadable(fd int) bool {
 	return err == nil && n > 0
 }
 
-// readable returns how many bytes wait to be read.
+// readable returns how many bytes wait to be read, 0 if the kernel does not say.
 func readable(fd int32) int {
-	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
-	if err != nil {
-		return 0
-	}
+	n, _ := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
 	return n
 }
 
-// unsentBytes returns how many bytes of ours the peer has not acknowledged.
-func unsentBytes(fd int32) int {
-	n, err := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
-	if err != nil {
-		return 0
-	}
+// unacknowledged returns how many bytes of ours the peer has not acknowledged, 0 if the kernel does not say.
+func unacknowledged(fd int32) int {
+	n, _ := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
 	return n
 }
 

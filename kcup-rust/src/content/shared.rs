@@ -36,6 +36,7 @@ impl Shared {
         self.file.as_ref().map(|file| (file.as_fd(), offset as u64))
     }
 
+    /// A part of these bytes, in the same file.
     pub fn part(&self, range: Range<usize>) -> Shared {
         Shared {
             start: self.start + range.start,
@@ -112,6 +113,7 @@ pub struct Filling {
 }
 
 impl Filling {
+    /// Makes an empty file in memory.
     pub fn new() -> io::Result<Filling> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = match memfd_create("content", flags | MemfdFlags::NOEXEC_SEAL) {

@@ -31,6 +31,7 @@ pub struct Source {
 pub const ENOUGH_OF_A_POLICY: u64 = mta_sts::MAX_SIZE as u64 + 1;
 
 impl Source {
+    /// `modified` is the time of a regular file that was named. Fails if there are no bytes.
     pub fn new(bytes: impl Into<Shared>, modified: Option<SystemTime>) -> io::Result<Source> {
         let (bytes, now) = (bytes.into(), SystemTime::now());
         if bytes.is_empty() {

@@ -18,6 +18,7 @@ const STAT_BYTES: usize = 2048;
 /// More than `/proc/self/status` has up to `FDSize`, which is about its ninth line.
 const STATUS_BYTES: usize = 1024;
 
+/// The values of the metrics `process_*` (K-119).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Numbers {
     /// User and system time, in hundredths of a second.
@@ -42,6 +43,7 @@ pub struct Process {
 }
 
 impl Process {
+    /// Opens the files. Call it before the sandbox is entered.
     pub fn open() -> Process {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let up = clock_gettime(ClockId::Boottime);
@@ -53,6 +55,7 @@ impl Process {
         }
     }
 
+    /// Reads the numbers, which are at most a second old.
     pub fn numbers(&self) -> Numbers {
         let [cpu, started, virtual_memory, resident_pages] = self.stat().unwrap_or_default();
         Numbers {

@@ -17,6 +17,7 @@ pub struct Now {
 }
 
 impl Now {
+    /// `unix` is in seconds since 1970.
     pub fn new(unix: i64) -> Now {
         Now { unix, line: format!("date: {}\r\n", date::http(unix)) }
     }

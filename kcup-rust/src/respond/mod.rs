@@ -55,6 +55,7 @@ pub enum Persistence {
 }
 
 impl Choice {
+    /// A response without the content: an error, with the text of its status.
     pub fn failure(status: StatusCode) -> Choice {
         Choice::Failure { status, allow: false }
     }

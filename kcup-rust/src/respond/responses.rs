@@ -46,6 +46,7 @@ pub struct Block {
 }
 
 impl Responses {
+    /// Renders the head of every response that this content can have.
     pub fn new(content: Content, options: &Options) -> Responses {
         let vary_and_headers = vary_and_headers(content.br.is_some(), &options.headers);
         let modified = date::http(content.modified);

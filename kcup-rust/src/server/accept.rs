@@ -41,6 +41,7 @@ const OF_ONE_CONNECTION: [Errno; 11] = [
     Errno::PERM,
 ];
 
+/// The listening socket, and the workers that its connections are handed to.
 pub struct Acceptor {
     listener: AsyncFd<OwnedFd>,
     unix: bool,
@@ -154,6 +155,7 @@ impl Acceptor {
         worker.send(Message::Connection(arrival));
     }
 
+    /// Sends each worker a message.
     pub fn tell_all(&self, message: impl Fn() -> Message) {
         self.workers.iter().for_each(|worker| worker.send(message()));
     }

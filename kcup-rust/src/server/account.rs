@@ -63,6 +63,7 @@ pub struct Account {
 }
 
 impl Account {
+    /// `budget` is in bytes.
     pub fn new(budget: u64) -> Account {
         Account { budget, held: 0, claimed: 0, moves: Moves::default() }
     }

@@ -6,6 +6,7 @@ use super::phases::{Tick, TICKS};
 use crate::content::seconds;
 use crate::respond::Now;
 
+/// Two clocks: one that only goes forward, for time limits, and the wall clock, for `date`.
 pub struct Clock {
     start: Instant,
     tick: Tick,
@@ -20,6 +21,7 @@ impl Clock {
         clock
     }
 
+    /// Reads both.
     pub fn update(&mut self) {
         self.tick = (self.start.elapsed().as_millis() * u128::from(TICKS) / 1000) as Tick;
         let unix = seconds(SystemTime::now());

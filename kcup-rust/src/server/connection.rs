@@ -23,6 +23,7 @@ pub const TURN: usize = 16;
 /// The number of bytes read at once.
 pub const READ_BYTES: usize = 16384;
 
+/// One connection. While it is silent, it holds nothing but this record.
 pub struct Connection {
     pub socket: TcpStream,
     /// Bytes that were read and not used.

@@ -35,15 +35,18 @@ pub enum Reason {
 pub struct Counter(AtomicU64);
 
 impl Counter {
+    /// Adds to the number; only its one writer may call this.
     pub fn add(&self, more: u64) {
         // There is no other writer, so this need not be one atomic step, which would cost more.
         self.set(self.get() + more);
     }
 
+    /// Replaces the number; only its one writer may call this.
     pub fn set(&self, number: u64) {
         self.0.store(number, Relaxed);
     }
 
+    /// Reads the number, from any thread.
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -81,6 +84,7 @@ impl Counts<Counter> {
         }
     }
 
+    /// Counts a connection that is closed.
     pub fn close(&self, reason: Reason) {
         self.closed[reason as usize].add(1);
     }

@@ -45,6 +45,7 @@ use crate::respond::Responses;
 pub use envelope::{has_memory, may_have_descriptors};
 pub use listen::Listener;
 
+/// The public listener, its workers, and the content that they serve.
 pub struct Server {
     acceptor: Acceptor,
     view: View,
@@ -72,6 +73,7 @@ impl View {
         self.responses.load_full()
     }
 
+    /// The counters of all workers together.
     pub fn counts(&self) -> Counts<u64> {
         Counts::sum(self.counters.iter().map(Arc::as_ref))
     }
@@ -81,6 +83,7 @@ impl View {
         self.lines_lost.load(Relaxed)
     }
 
+    /// Whether the drain has begun (K-18).
     pub fn is_draining(&self) -> bool {
         self.draining.load(Relaxed)
     }
@@ -141,6 +144,7 @@ impl Server {
         Ok(())
     }
 
+    /// What others read of the server. A clone of it outlives the server.
     pub fn view(&self) -> &View {
         &self.view
     }

@@ -13,6 +13,7 @@ pub const TICKS: Tick = 10;
 
 const NONE: u32 = u32::MAX;
 
+/// The phases of a connection. A connection is in exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Between requests, with nothing read: the connection holds nothing but its record. This is what "parked" means.
@@ -25,6 +26,7 @@ pub enum Phase {
     Linger,
 }
 
+/// All phases, in the order of [`Phase`].
 pub const PHASES: [Phase; 4] = [Phase::Idle, Phase::Head, Phase::Write, Phase::Linger];
 
 #[derive(Clone, Copy)]
@@ -76,14 +78,17 @@ impl Phases {
         self.append(key, phase, now);
     }
 
+    /// Removes a connection that was closed. Its key may be added again.
     pub fn remove(&mut self, key: usize) {
         self.unlink(key);
     }
 
+    /// The phase of a connection.
     pub fn of(&self, key: usize) -> Phase {
         self.links[key].phase
     }
 
+    /// When a connection entered its phase.
     pub fn since(&self, key: usize) -> Tick {
         self.links[key].since
     }

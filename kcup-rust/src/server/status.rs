@@ -34,7 +34,6 @@ impl AcceptorWaker {
 /// The state of one worker.
 pub struct Status {
     connections: AtomicUsize,
-    /// How often it has tried to make room.
     tries: AtomicUsize,
     /// By [`Phase`].
     ranks: [AtomicU64; PHASES.len()],
@@ -52,6 +51,7 @@ impl Status {
         self.connections.fetch_add(1, SeqCst);
     }
 
+    /// Counts a connection that is closed.
     pub fn closed(&self) {
         self.connections.fetch_sub(1, SeqCst);
     }
@@ -61,10 +61,12 @@ impl Status {
         self.tries.fetch_add(1, SeqCst);
     }
 
+    /// The number of times that the worker has tried to make room.
     pub fn tries(&self) -> usize {
         self.tries.load(SeqCst)
     }
 
+    /// The number of open connections, with those that are handed over and not taken in yet.
     pub fn connections(&self) -> usize {
         self.connections.load(SeqCst)
     }

@@ -21,6 +21,7 @@ const MOST_OLD: usize = 2;
 const LET_GO: Duration = Duration::from_millis(50);
 const MAKE_ROOM: Duration = Duration::from_secs(1);
 
+/// The old versions of the content, and where the limits come from.
 pub struct Versions {
     memory: Memory,
     /// The value of --max-connections.

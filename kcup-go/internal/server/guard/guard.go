@@ -10,6 +10,7 @@ const (
 	maxFields = 100
 )
 
+// Verdict is what the guard says of the bytes that it has seen.
 type Verdict uint8
 
 const (

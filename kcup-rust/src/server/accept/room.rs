@@ -45,6 +45,7 @@ impl Acceptor {
         open(&self.workers) > self.max_connections.get()
     }
 
+    /// Whether a new connection has to wait until another one makes room (K-84).
     pub fn is_full(&self) -> bool {
         open(&self.workers) >= self.max_connections.get()
     }

@@ -50,7 +50,7 @@ impl Connection {
 
     /// Reads and discards the bytes that still come.
     pub fn discard(&mut self, buffer: &mut [u8]) -> Next {
-        let (socket, reason) = (&mut self.socket, self.closing.unwrap_or(Reason::Peer));
+        let (reason, socket) = (self.reason(), &mut self.socket);
         while let Some(linger) = self.linger.as_mut().filter(|linger| linger.left > 0) {
             match socket.read(buffer) {
                 Ok(0) => linger.left = 0,

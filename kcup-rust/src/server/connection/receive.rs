@@ -2,10 +2,12 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::super::codec;
+use super::super::account::Account;
+use super::super::codec::{self, Response};
+use super::super::counters::Counter;
 use super::super::guard::{Guard, Verdict};
 use super::super::outgoing::{Outgoing, Written};
-use super::super::phases::Phase;
+use super::super::phases::{Phase, Tick};
 use super::super::sys;
 use super::{Connection, Kept, Next, Reason, Tools};
 
@@ -151,30 +153,14 @@ impl Connection {
             }
             let ending = if head.is_some() { Reason::Answered } else { Reason::Refused };
             self.closing = (!response.keep_alive).then_some(ending);
-            let length = response.head.len() + response.body.bytes.len();
-            self.make_way(length, tools.account);
-            let taken = &tools.counters.bytes;
-            let written = Outgoing::start(
-                &response,
-                &mut self.socket,
-                (tools.clock.tick(), self.claim.piece()),
-                taken,
-                &mut self.outgoing,
-            );
-            self.wrote(length, tools.account);
-            if self.outgoing.is_some() {
-                self.look(tools.account);
-            }
+            let written = self.write(&response, tools.clock.tick(), tools.account, &tools.counters.bytes);
             guard = Guard::default();
             tools.turn -= 1;
             *responded = true;
             match (written, self.closing) {
                 (Written::All, None) => (),
                 (Written::All, Some(reason)) => break Flow::Finished(reason),
-                (Written::Blocked, _) => {
-                    tools.account.blocked(&mut self.claim);
-                    break Flow::Blocked;
-                }
+                (Written::Blocked, _) => break Flow::Blocked,
                 (Written::Paused, _) => break Flow::Paused,
                 (Written::Broken, _) => break Flow::Broken,
             }
@@ -183,6 +169,22 @@ impl Connection {
             self.kept = rest(kept, fresh, at, guard);
         }
         flow
+    }
+
+    /// Writes a response as far as the socket takes it, and charges that.
+    fn write(&mut self, response: &Response, now: Tick, account: &mut Account, taken: &Counter) -> Written {
+        let length = response.head.len() + response.body.bytes.len();
+        self.make_way(length, account);
+        let pace = (now, self.claim.piece());
+        let written = Outgoing::start(response, &mut self.socket, pace, taken, &mut self.outgoing);
+        self.wrote(length, account);
+        if self.outgoing.is_some() {
+            self.look(account);
+        }
+        if written == Written::Blocked {
+            account.blocked(&mut self.claim);
+        }
+        written
     }
 }
 

@@ -7,6 +7,7 @@ const LEAST_RATE: u64 = 256;
 /// Two looks are never further apart than this, unless the whole process was paused.
 const PAUSE: Tick = TICKS;
 
+/// How fast a peer takes a response that waits for it (K-82).
 #[derive(Debug)]
 pub struct Progress {
     began: Tick,

@@ -57,6 +57,7 @@ impl Worker {
         }
     }
 
+    /// Closes a connection, at once and in every account.
     pub fn close(&mut self, key: usize, reason: Reason) {
         let mut connection = self.connections.remove(key);
         // Otherwise the kernel would hold the rest of the response, outside of every limit.

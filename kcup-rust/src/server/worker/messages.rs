@@ -29,8 +29,8 @@ pub struct Arrival {
 
 /// A worker as the acceptor sees it.
 pub struct Handle {
-    pub messages: Sender<Message>,
-    pub waker: Waker,
+    messages: Sender<Message>,
+    waker: Waker,
     pub status: Arc<Status>,
 }
 
@@ -44,16 +44,19 @@ impl Handle {
         Ok((Handle { messages, waker, status: Arc::new(Status::new(acceptor)) }, poll, mailbox))
     }
 
+    /// Sends a message, and wakes the worker.
     pub fn send(&self, message: Message) {
         let _ = self.messages.send(message);
         self.wake();
     }
 
+    /// Wakes the worker, without a message.
     pub fn wake(&self) {
         let _ = self.waker.wake();
     }
 }
 
+/// A message from the acceptor to a worker.
 pub enum Message {
     Connection(Arrival),
     /// Close the connection that is first to make room of those in this phase, and report.
@@ -105,6 +108,7 @@ pub struct Read {
 }
 
 impl Worker {
+    /// Handles the messages that have come, but for those that have to wait for the events of the turn.
     pub fn read_messages(&mut self) -> Read {
         let mut read = Read::default();
         while let Ok(message) = self.mailbox.try_recv() {
