@@ -27,7 +27,7 @@ var codingNames = [Codings]string{"br", "gzip", "identity"}
 // String is the coding's name in fields.
 func (c Coding) String() string { return codingNames[c] }
 
-// Content is what is served. Nobody writes to it once it is built.
+// Content is one version of the content. It is not changed once it is built.
 type Content struct {
 	*Shared              // where the identity bytes lie; nil where that is the heap
 	variants     *Shared // where those of the others lie
@@ -39,7 +39,7 @@ type Content struct {
 	Loaded       int64  // Unix seconds
 	SourceDigest Digest // of the bytes that it was made of
 	OneShot      bool   // it was not read from a regular file, and cannot be read again
-	Plain        bool   // it has no variants for want of memory
+	Plain        bool   // it has no variants because memory is short
 	Variants     [Codings]Variant
 	Warnings     []string // for the person who runs kcup
 	Advice       string   // what there is to do elsewhere, if anything
@@ -108,7 +108,7 @@ func (c *Content) Alive() bool { return c.holders.Load() > 0 }
 // Digest is the SHA-256 of some bytes.
 type Digest [sha256.Size]byte
 
-// Source is what Build needs to know of bytes that were read.
+// Source is content as it was read.
 type Source struct {
 	Bytes    []byte
 	Shared   *Shared   // where they lie; nil where that is the heap

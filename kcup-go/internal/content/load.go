@@ -32,7 +32,7 @@ func Await(cfg *config.Config, hasMemory HasMemory, signals <-chan os.Signal) (c
 	}
 }
 
-// Load reads the content, and makes of it what is served.
+// Load reads the content, and builds it.
 func Load(cfg *config.Config, hasMemory HasMemory) (*Content, error) {
 	source, err := read(cfg, hasMemory)
 	if err != nil {
@@ -41,7 +41,7 @@ func Load(cfg *config.Config, hasMemory HasMemory) (*Content, error) {
 	return Make(source, cfg)
 }
 
-// Make makes what is served of a source, and takes it over. An error has a line for each finding (K-92).
+// Make builds the content of a source, which it takes over. An error has a line for each finding (K-92).
 func Make(source Source, cfg *config.Config) (*Content, error) {
 	if cfg.Preset == config.MTASTS {
 		return publish(source, cfg)
@@ -68,7 +68,7 @@ func read(cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	return source, unreadable(cfg, err)
 }
 
-// Again reads the file once more, for a reload (K-101). was is what is served.
+// Again reads the file once more, for a reload (K-101). was is the current content.
 func Again(cfg *config.Config, was *Content, hasMemory HasMemory) (source Source, err error) {
 	if err = errOneShot; !was.OneShot {
 		source, err = readRegular(cfg, hasMemory)

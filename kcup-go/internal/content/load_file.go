@@ -60,7 +60,7 @@ func digestRegular(cfg *config.Config) (digest Digest, err error) {
 	return digest, err
 }
 
-// stable has a regular file read until it did not change meanwhile.
+// stable reads a regular file until it does not change while it is read.
 func stable(name string, read func(io.Reader, fs.FileInfo) error) error {
 	for attempt := 0; attempt <= rereads; attempt++ {
 		if attempt > 0 {
@@ -73,8 +73,8 @@ func stable(name string, read func(io.Reader, fs.FileInfo) error) error {
 	return errChanging
 }
 
-// readOnce reads no further than the end that there was: a file that grows could lead on for ever. Of a file that was not
-// steady it gives no error: it may have been empty for a moment.
+// readOnce does not follow a file that grows beyond the end it had. It returns no error for a file that changed while it was
+// read, which may have been empty for a moment.
 func readOnce(name string, read func(io.Reader, fs.FileInfo) error) (steady bool, err error) {
 	file, before, err := openRegular(name)
 	if err != nil {

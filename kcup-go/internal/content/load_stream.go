@@ -42,7 +42,7 @@ func readToEnd(cfg *config.Config, hasMemory HasMemory) (source Source, err erro
 	}
 	size := int64(0)
 	if position, err := file.Seek(0, io.SeekCurrent); err == nil && info.Mode().IsRegular() {
-		size = max(info.Size()-position, 0) // somebody else may have read its beginning
+		size = max(info.Size()-position, 0) // another process may have read its beginning
 	}
 	return readAll(file, size, cfg, hasMemory)
 }

@@ -44,7 +44,7 @@ func publishable(policy []byte, cfg *config.Config) (*mtasts.Findings, error) {
 	return nil, errors.Join(all...)
 }
 
-// Answer is what to print for cfg.Question, and the exit status.
+// Answer returns the text to print for cfg.Question, and the exit status.
 func Answer(cfg *config.Config) (text string, status int, err error) {
 	source, err := read(cfg, func(int64) bool { return true })
 	if err != nil {

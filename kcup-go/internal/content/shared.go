@@ -14,7 +14,7 @@ import (
 type Shared struct {
 	bytes   []byte
 	fd      int
-	padding int64 // what the file takes besides
+	padding int64 // the memory that the file takes in addition to them
 }
 
 const (
@@ -32,8 +32,8 @@ func (s *Shared) Offset(part []byte) (fd int, at int64, ok bool) {
 	return s.fd, at, at >= 0 && at < int64(len(s.bytes))
 }
 
-// Collapse moves the file into huge pages, where it is worth that, and takes no more than spare bytes besides while at it.
-// Without them all is as well, but slower.
+// Collapse moves the file into huge pages if it is worth them, taking at most spare bytes in addition meanwhile. Without huge
+// pages everything works, but slower.
 func (s *Shared) Collapse(spare int64) {
 	if s == nil {
 		return
@@ -108,7 +108,7 @@ func (f *filling) Write(b []byte) (written int, err error) {
 
 func (f *filling) abandon() { _ = unix.Close(f.fd) }
 
-// seal closes the file, of at least one byte, to changes: nobody can make any, not even through /proc.
+// seal seals a file of at least one byte: nobody can change or shorten it from here on, not even through /proc.
 func (f *filling) seal() (*Shared, error) {
 	// The bytes after the content cost nothing until they are collapsed, and are never sent.
 	_ = unix.Ftruncate(f.fd, max(f.length, inHugePages(f.length)))

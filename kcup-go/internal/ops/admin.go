@@ -30,7 +30,7 @@ const (
 
 // Admin serves our health and our numbers, by fasthttp: a goroutine for each connection, which is good for one request.
 type Admin struct {
-	listener net.Listener // nil: nobody asked for it
+	listener net.Listener // nil without --admin
 	process  *Process
 	version  string
 	server   *server.Server
@@ -73,7 +73,7 @@ func (a *Admin) accept() {
 	for {
 		socket, err := a.listener.Accept()
 		if err != nil {
-			time.Sleep(adminPause) // for want of descriptors or memory, which others give back
+			time.Sleep(adminPause) // descriptors or memory are short for now
 			continue
 		}
 		c := &adminConnection{TCPConn: socket.(*net.TCPConn), since: time.Now()}

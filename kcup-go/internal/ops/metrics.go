@@ -10,7 +10,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/server"
 )
 
-// Numbers are what is to be told.
+// Numbers are the values of all metrics.
 type Numbers struct {
 	Version, Implementation string
 	server.Counters

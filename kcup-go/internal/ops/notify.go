@@ -15,7 +15,7 @@ const notifyTimeout = 1 // seconds
 
 const stopping = "STOPPING=1"
 
-// Notifier tells the service manager how we are, as sd_notify(3) does (K-142). Without a manager it tells nobody.
+// Notifier sends notifications to the service manager, as sd_notify(3) does (K-142). Without a manager it does nothing.
 type Notifier struct {
 	socket int // -1: none
 	mutex  sync.Mutex

@@ -28,7 +28,7 @@ type Process struct {
 	startTime uint64 // hundredths of a second since 1970
 }
 
-// OpenProcess opens what is read later. Where there is no /proc all its numbers are 0.
+// OpenProcess opens the files that are read later. Without /proc all numbers are 0.
 func OpenProcess() *Process {
 	p := &Process{}
 	p.stat, _ = os.Open("/proc/self/stat")
@@ -51,7 +51,7 @@ const (
 	rss         = 24 - 3
 )
 
-// fields reads the numbers of stat; what is no number is 0.
+// fields reads the numbers of stat; a field that is no number is 0.
 func (p *Process) fields() (fields [rss + 1]uint64) {
 	var b [1024]byte
 	n, _ := p.stat.ReadAt(b[:], 0)
@@ -110,7 +110,7 @@ func (d *descriptors) countSlots() (found uint64) {
 	return found
 }
 
-// Usage reads what is used now.
+// Usage reads the current numbers.
 func (p *Process) Usage() Usage {
 	p.mutex.Lock()
 	open := p.fds.count()

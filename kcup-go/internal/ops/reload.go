@@ -142,7 +142,7 @@ type settling struct {
 	seen sight // not believed yet
 }
 
-// sight is what a read of the file gave: bytes, or a failure.
+// sight is the result of reading the file: a digest, or a failure.
 type sight struct {
 	digest  content.Digest
 	failure string
@@ -155,7 +155,7 @@ func sightOf(digest content.Digest, err error) sight {
 	return sight{digest: digest}
 }
 
-// step is what to do about a sight.
+// step is what a poll has to do.
 type step uint8
 
 const (
@@ -164,7 +164,7 @@ const (
 	settled               // load it, or say what is wrong
 )
 
-// judge compares with what is loaded, and with what was seen before.
+// judge compares a sight with the loaded content, and with the sight before.
 func (s *settling) judge(now, loaded sight) step {
 	switch before := s.seen; now {
 	case loaded:

@@ -87,7 +87,7 @@ func reloadPaths(file string) (paths []string) {
 	}
 	led, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return nil // it is gone meanwhile
+		return nil // it has been removed
 	}
 	for _, name := range []string{file, led} {
 		dir, err := filepath.Abs(filepath.Dir(name))

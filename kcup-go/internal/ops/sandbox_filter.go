@@ -1,4 +1,4 @@
-// The system calls that are left in the sandbox: conformance/vectors/system_calls.toml; a test compares them.
+// The system calls that the sandbox allows: conformance/vectors/system_calls.toml; a test compares them.
 
 package ops
 
@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// where is what a call is left for: this argument (from 0), and the mask, are the value.
+// where is a condition under which a call is allowed: this argument (from 0), masked, equals the value.
 type where struct{ argument, mask, value uint32 }
 
 type part struct {
@@ -20,7 +20,7 @@ type part struct {
 	where where
 }
 
-// wholeCalls are left whatever their arguments. Those of one architecture alone are in a file of its own.
+// wholeCalls are allowed with any arguments. Those of one architecture alone are in a file of its own.
 var wholeCalls = append([]uint32{
 	// What is open: files, connections, memory files.
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_FSTAT,
@@ -48,7 +48,7 @@ const (
 	writing = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC
 )
 
-// partCalls are those of which only a part is left.
+// partCalls are allowed with some arguments.
 var partCalls = append([]part{
 	{unix.SYS_OPENAT, where{2, writing, 0}},
 	{unix.SYS_SENDTO, where{5, allBits, 0}}, // the length of an address
@@ -65,7 +65,7 @@ var partCalls = append([]part{
 	{unix.SYS_IOCTL, where{1, allBits, unix.SIOCINQ}},
 }, partCallsHere...)
 
-// filter leaves all threads the calls above. It sets no_new_privs, which that takes, in all of them, too.
+// filter restricts all threads to the calls above. It sets no_new_privs in all of them, which is required.
 func filter() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -74,7 +74,7 @@ func filter() error {
 	}
 	code := program()
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	// Before Linux 5.16 a filter would slow everything down for the sake of code that is not trusted; here is none.
+	// Before Linux 5.16 a filter would turn mitigations on that protect from untrusted code; there is none here.
 	const flags = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
 	switch {
@@ -86,7 +86,7 @@ func filter() error {
 	return nil
 }
 
-// Where struct seccomp_data has what is asked for.
+// Offsets in struct seccomp_data.
 const (
 	callAt      = 0
 	archAt      = 4
@@ -95,11 +95,11 @@ const (
 
 const refuse = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 
-// So many calls are compared one after the other. The kernel tries the filter for every call there is when it takes it.
+// few is the number of calls that are compared one after the other. The kernel runs a new filter for every call there is.
 const few = 8
 
-// program is the filter in the language of the kernel. What is not left is not there: a runtime that has an older way takes
-// that, which with EPERM it would not.
+// program is the filter as a program of the kernel's BPF. Other calls fail with ENOSYS: a runtime then falls back to an older
+// call, which it would not after EPERM.
 func program() []unix.SockFilter {
 	p := []unix.SockFilter{load(archAt), skip(unix.BPF_JEQ, auditArch, 1, 0), end(unix.SECCOMP_RET_KILL_PROCESS), load(callAt)}
 	left := calls()
@@ -115,7 +115,7 @@ func program() []unix.SockFilter {
 	return append(p, end(refuse))
 }
 
-// calls are what is left, each whole unless it has a where.
+// calls are the allowed calls by number, each without conditions unless it has a where.
 func calls() map[uint32][]where {
 	left := map[uint32][]where{}
 	for _, call := range wholeCalls {
@@ -127,7 +127,7 @@ func calls() map[uint32][]where {
 	return left
 }
 
-// judge adds what ends with a verdict for this call, and leads on for others.
+// judge adds the instructions that decide on this call, and go on for others.
 func judge(p []unix.SockFilter, call uint32, parts []where) []unix.SockFilter {
 	guard := len(p)
 	p = append(p, skip(unix.BPF_JEQ, call, 0, 0))

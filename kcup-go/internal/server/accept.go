@@ -71,7 +71,7 @@ func (a *acceptor) run() error {
 // nudge has the acceptor look at the limits again, and whether it drains.
 func (a *acceptor) nudge() {
 	a.waker.wake()
-	_ = a.file.SetReadDeadline(time.Unix(1, 0)) // of a file that is closed there is nobody to nudge
+	_ = a.file.SetReadDeadline(time.Unix(1, 0)) // fails only once the file is closed, and then nobody waits
 }
 
 // drain accepts what waits.

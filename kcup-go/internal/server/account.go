@@ -13,25 +13,25 @@ const (
 	// A send buffer is at least, and at most, so large. The kernel doubles what it is asked for.
 	leastBuffer = 32 << 10
 	mostBuffer  = 512 << 10
-	// What may wait to be read where nobody reads: behind a response that is pending.
+	// The kernel holds this much of the requests behind a pending response, which are not read.
 	receiveBuffer = 16 << 10
 	// The kernel's bookkeeping for a response.
 	overhead = 2 << 10
 	// How far a write may go beyond the send buffer: the kernel fills the packet that it has begun.
 	overshoot = 68 << 10
-	// What one connection may hold at least, with what comes behind its response.
+	// The most that a connection with the least buffer holds, with the requests behind its response.
 	leastShare = leastBuffer + overshoot + receiveBuffer
 	// A peer that has acknowledged this much is reading: its own kernel holds less for it.
 	evidence = 256 << 10
 )
 
-// account is what one worker may let the kernel hold. A connection's claim is an upper bound of what it holds of the
-// connection's responses: nobody tells us what peers acknowledge, so claims only grow until they are reconciled.
+// account limits what the kernel holds for one worker. A connection's claim is an upper bound of what the kernel holds of
+// its responses. The kernel does not report what peers acknowledge, so claims only grow until they are reconciled.
 type account struct {
 	budget  int64
 	held    int64 // the part of it that open connections and kept heads take, if the same limit counts them
 	claimed int64 // the claims of all connections
-	moves         // what their peers have done
+	moves         // the progress of their peers
 }
 
 // piece is how much is sent at once: as long as the buffer takes at least two of them the peer acknowledges the first
@@ -43,10 +43,10 @@ func (c *connection) piece() int {
 	return turnBytes
 }
 
-// share is what claims may come to together.
+// share is the limit on the sum of all claims.
 func (a *account) share() int64 { return max(a.budget-a.held, 2*leastShare) }
 
-// allowance is the send buffer of a connection that has much to send: a sixteenth of what is left, and a 400th
+// allowance is the send buffer of a connection with a long response: a sixteenth of what is free, and a 400th
 // before there is evidence that its peer reads.
 func (a *account) allowance(c *connection) int32 {
 	free := (a.share() - a.claimed + int64(c.claim)) / 16
@@ -56,7 +56,7 @@ func (a *account) allowance(c *connection) int32 {
 	return 1 << (bits.Len64(uint64(min(max(free, leastBuffer), mostBuffer))) - 1)
 }
 
-// charge adds what was written to a connection's claim: half as much again, since short packets take more than their
+// charge adds written bytes to a connection's claim: half as much again, since short packets take more than their
 // bytes. A buffer that has become smaller takes nothing back.
 func (a *account) charge(c *connection, written int) {
 	if c.claim == 0 {
@@ -67,22 +67,22 @@ func (a *account) charge(c *connection, written int) {
 	a.set(c, max(claim, c.claim))
 }
 
-// block is for a response that begins to wait for room, and the requests behind it.
+// block charges a connection whose send buffer is full, and the requests behind its response.
 func (a *account) block(c *connection) { a.set(c, max(c.claim, c.buffer+overshoot+receiveBuffer)) }
 
-// set makes a claim what it is known to be.
+// set replaces a claim.
 func (a *account) set(c *connection, claim int32) {
 	a.claimed += int64(claim - c.claim)
 	c.claim = claim
 }
 
-// isOver says that the share is used up.
+// isOver reports whether the share is used up.
 func (a *account) isOver() bool { return a.claimed > a.share() }
 
-// isTight says that so little is left that somebody has to give way.
+// isTight reports whether so little is free that a connection has to be reset.
 func (a *account) isTight() bool { return a.claimed > a.share()/8*7 }
 
-// hasSlack says that as much is free as should be before the kernel is asked again.
+// hasSlack reports whether enough is free that the kernel need not be asked again for a while.
 func (a *account) hasSlack() bool { return a.claimed <= a.share()/4*3 }
 
 // order sorts connections in the order in which they are reset: those that stand still, then the others, each by how long ago

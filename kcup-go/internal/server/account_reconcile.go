@@ -2,7 +2,7 @@
 
 package server
 
-// grant gives a connection the send buffer that there is for it now, since what it sends does not fit the one it has.
+// grant sets a connection's send buffer to its allowance, since its response does not fit into the buffer it has.
 func (w *worker) grant(c *connection) {
 	if buffer := w.account.allowance(c); buffer != c.buffer {
 		c.buffer = buffer
@@ -10,8 +10,8 @@ func (w *worker) grant(c *connection) {
 	}
 }
 
-// reconcile asks the kernel what it holds, connection by connection, until enough is free again; where too little is, those
-// are reset whose peers have gone longest without acknowledging anything (see order).
+// reconcile asks the kernel what it holds, connection by connection, until enough is free again. If that is not enough, it
+// resets connections, first those whose peers have acknowledged nothing for longest (see order).
 func (w *worker) reconcile() {
 	a := &w.account
 	if w.cost.Load() > 0 {
@@ -34,12 +34,12 @@ func (w *worker) reconcile() {
 	}
 }
 
-// reconcileOne makes a claim what it really is, and its buffer the least: the next long response is granted another one.
+// reconcileOne sets a claim to what the kernel holds, and the buffer to the least: the next long response gets a larger one.
 func (w *worker) reconcileOne(c *connection) {
 	held, unacked := heldFor(c.fd), w.look(c)
 	if c.phase == writing {
 		c.out.look(unacked)
-		held += receiveBuffer // nobody reads the requests behind a response that is pending
+		held += receiveBuffer // requests behind a pending response are not read
 	}
 	w.account.set(c, held)
 	if c.buffer > leastBuffer {
@@ -65,7 +65,7 @@ func (w *worker) resetInOrder() {
 	}
 }
 
-// look asks what of what was sent the peer has not acknowledged.
+// look asks the kernel how many bytes the peer has not acknowledged.
 func (w *worker) look(c *connection) (unacked int) {
 	unacked = unacknowledged(c.fd)
 	w.account.saw(c, unacked)

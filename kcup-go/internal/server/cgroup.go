@@ -36,17 +36,17 @@ func quotaCPUs(quota, period string, otherwise int) int {
 	return q / p
 }
 
-// memory is what limits ours: the cgroups above us that have a limit.
+// memory holds the cgroups that limit our memory: ours and those above it, if they have a limit.
 type memory struct {
 	groups []memoryGroup
-	tcp    int64 // version 1's smallest limit on sockets' buffers, which its other limit leaves out; 0 is none
+	tcp    int64 // version 1's smallest limit on socket buffers, which its other limit does not include; 0 is none
 }
 
 // memoryGroup is held open: the sandbox lets nothing be opened later.
 type memoryGroup struct {
 	charged            bool // with sockets' buffers: version 2
 	limit, usage, stat int
-	cache              [2]string // what of the usage the kernel takes back when it is short, by its names in stat
+	cache              [2]string // parts of the usage that the kernel reclaims if memory is short, named as in stat
 }
 
 func openMemory() *memory {
@@ -70,7 +70,7 @@ func (m *memory) add(dir string, charged bool, limit, usage, prefix string) {
 		return
 	}
 	open := func(name string) int {
-		fd, _ := unix.Open(path.Join(dir, name), unix.O_RDONLY|unix.O_CLOEXEC, 0) // reading says what is wrong with it
+		fd, _ := unix.Open(path.Join(dir, name), unix.O_RDONLY|unix.O_CLOEXEC, 0) // if it fails, reading fails too
 		return fd
 	}
 	m.groups = append(m.groups, memoryGroup{charged, open(limit), open(usage), open("memory.stat"),
@@ -101,7 +101,7 @@ func (m *memory) least() (least int64, charged bool) {
 	return least, charged
 }
 
-// available is how many bytes more we may use, as far as is known.
+// available is the number of bytes that may still be used, as far as is known.
 func (m *memory) available() int64 {
 	least := int64(math.MaxInt64)
 	for _, group := range m.groups {
@@ -135,7 +135,7 @@ func readNumber(fd int) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// readAgain reads a file of the kernel from its start: it is written each time.
+// readAgain reads a file of the kernel from its start, since the kernel writes it again for each reading.
 func readAgain(fd int) string {
 	b := make([]byte, 16384)
 	n, _ := unix.Pread(fd, b, 0) // a file that is not there says nothing
@@ -161,7 +161,7 @@ func cgroupDirs(controller string) (dirs []string) {
 	return dirs
 }
 
-// readText does without os.ReadFile, which starts the runtime's poller: where descriptors are too few that is the end.
+// readText does not use os.ReadFile, which starts the runtime's poller: without a free descriptor that ends the process.
 func readText(file string) string {
 	fd, _ := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0) // a file that is not there says nothing
 	defer unix.Close(fd)

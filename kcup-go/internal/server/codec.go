@@ -26,7 +26,7 @@ func readRequest(r *respond.Request, g *guard.Guard, head []byte) {
 	}
 }
 
-// cut is what comes before and behind a byte that the guard has seen there.
+// cut splits at a byte, which the guard has seen there.
 func cut(b []byte, at byte) (before, behind []byte) {
 	i := bytes.IndexByte(b, at)
 	return b[:i], b[i+1:]

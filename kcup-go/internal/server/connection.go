@@ -12,7 +12,7 @@ type phase uint8
 const (
 	idle      phase = iota // at a request boundary; holds nothing but its record
 	inHead                 // part of a head is kept
-	writing                // the rest of a response is pending; nothing is read meanwhile
+	writing                // the rest of a response is pending; until it is written, nothing is read
 	lingering              // our side has ended; what still comes is discarded (K-72)
 	phaseCount
 	vacant = phaseCount // the slot waits for its next connection
@@ -29,7 +29,7 @@ type connection struct {
 	claim        int32  // what the kernel may hold of its responses, at most
 	buffer       int32  // its send buffer
 	unacked      int32  // what its peer had not acknowledged when last looked at, and what was written since
-	began, moved uint32 // when its peer was first and last seen to move, as they are counted
+	began, moved uint32 // when its peer was first and last seen to make progress, as moves are counted
 	taken        uint32 // how much of what was sent its peer is known to have acknowledged
 	phase        phase
 	spoken       bool   // the peer has sent something
@@ -58,14 +58,14 @@ func (w *worker) input(c *connection) {
 		w.discard(c)
 	case c.kept.isWaiting():
 		w.enter(c, idle)
-		c.full = true // what came meanwhile was not looked at
+		c.full = true // there may be bytes that have not been read
 		w.serve(c, copy(w.in, c.kept.bytes))
 	default:
 		w.read(c)
 	}
 }
 
-// read puts new bytes behind those that were kept, and serves what is complete.
+// read appends new bytes to those that were kept, and serves the complete requests.
 func (w *worker) read(c *connection) {
 	before := 0
 	if c.kept != nil {
@@ -170,7 +170,7 @@ func (w *worker) keepBehind(c *connection, b []byte) {
 	w.hold(c, guard.Guard{}, b, 0)
 }
 
-// hold keeps input, of which it has the first bytes already, within the memory that there is for that.
+// hold keeps input, within the limit on incomplete heads. The first bytes of it are kept already.
 func (w *worker) hold(c *connection, g guard.Guard, b []byte, has int) {
 	if c.kept == nil {
 		c.kept = w.spareKept.take()

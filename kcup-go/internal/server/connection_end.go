@@ -21,8 +21,8 @@ func (w *worker) owed(c *connection) int {
 	return n
 }
 
-// part ends a connection from which nothing more will come, or is waited for: what is still on its way to the peer would
-// be lost to a reset (K-72).
+// part ends a connection from which no more requests are expected. If bytes are still on their way to the peer, it lingers,
+// since a reset would discard them (K-72).
 func (w *worker) part(c *connection, why reason, most int32) {
 	if w.owed(c) > 0 {
 		w.linger(c, why, most)
@@ -31,8 +31,8 @@ func (w *worker) part(c *connection, why reason, most int32) {
 	}
 }
 
-// linger ends our side, and discards so many bytes, so that the response is not lost to a reset when the peer is still
-// sending (K-72).
+// linger ends our side, and discards at most this many bytes from the peer, so that no reset discards the response while the
+// peer is still sending (K-72).
 func (w *worker) linger(c *connection, why reason, most int32) {
 	w.drop(c)
 	if unix.Shutdown(int(c.fd), unix.SHUT_WR) != nil {
@@ -71,8 +71,8 @@ func (w *worker) discard(c *connection) {
 	}
 }
 
-// lingered is the end of a second of lingering: there is another one for a peer that has acknowledged more meanwhile,
-// in which nothing is read.
+// lingered handles a connection that has lingered for a second. It lingers for another second if the peer has acknowledged
+// more in that time; nothing is read then.
 func (w *worker) lingered(c *connection) {
 	owed := w.owed(c)
 	if owed == 0 || c.waited && w.account.isStill(c) {
@@ -83,7 +83,7 @@ func (w *worker) lingered(c *connection) {
 	w.enter(c, lingering)
 }
 
-// close resets a connection whose peer has not got all of what was begun: nothing of it stays in the kernel (K-72).
+// close resets a connection if its peer has not acknowledged everything, so that nothing of it stays in the kernel (K-72).
 func (w *worker) close(c *connection, why reason) {
 	w.drop(c)
 	if c.out != nil {

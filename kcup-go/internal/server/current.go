@@ -11,7 +11,7 @@ type current struct {
 	responses atomic.Pointer[respond.Responses]
 }
 
-// peek returns them for a look at what is no part of the content's bytes.
+// peek returns them for a caller that reads everything but the content's bytes.
 func (p *current) peek() *respond.Responses { return p.responses.Load() }
 
 // get returns them for a caller that releases them.

@@ -45,7 +45,7 @@ type envelope struct {
 	cost           int64 // and how much of that one takes that only is open: nothing where buffers are counted apart
 	short          bool  // memory, and not what was asked for or descriptors, decided on maxConnections
 	limited        bool  // by a cgroup
-	fits           bool  // in it what is promised at least (K-104)
+	fits           bool  // whether the least that is promised fits (K-104)
 }
 
 // surroundings are the limits that we live in.
@@ -86,8 +86,8 @@ func newEnvelope(wanted, threads int, contents int64, around surroundings) envel
 	return e
 }
 
-// limit divides what is free of the memory. Where sockets' buffers are charged they share it with connections and heads;
-// the last eighth is for what comes between two looks at the account.
+// limit divides the free memory. If socket buffers are charged to it, they share it with connections and heads; an eighth
+// is left for bytes that come between two looks at the account.
 func (e *envelope) limit(threads int, free int64, charged bool) {
 	if charged {
 		e.cost, e.sockets = connectionCost, free/8*7
@@ -100,7 +100,7 @@ func (e *envelope) limit(threads int, free int64, charged bool) {
 	e.kept = min(left/4, mostKept)
 }
 
-// reservedDescriptors counts what is open before there is a server, and what is not connections of what will be.
+// reservedDescriptors counts the descriptors that are open before there is a server, and later ones that are no connections.
 func reservedDescriptors(threads int, admin bool) uint64 {
 	open, _ := os.ReadDir("/proc/self/fd") // without /proc nothing is known of what we were given
 	others := uint64(len(open) + descriptors + descriptorsOfWorker*threads)

@@ -17,7 +17,7 @@ import (
 const (
 	// The memory that must be left beside the content for each worker: two heads and a response.
 	leastOfWorker = 2*guard.MaxHead + leastShare
-	// The memory that the process takes besides, from before it reads its content until it serves.
+	// The memory that the process itself takes between reading its content and serving.
 	starting = 2 << 20
 	// Descriptors without which nothing is begun: more than are open at rest, so that some are left for connections.
 	leastDescriptors         = 32
@@ -30,7 +30,7 @@ func HasMemory(cfg *config.Config) (has func(needed int64) bool, close func()) {
 	return func(needed int64) bool { return m.has(needed + least) }, m.close
 }
 
-// MayHaveDescriptors says what is wrong with the limit on them, if anything is: the runtime gives up then, stacks and all.
+// MayHaveDescriptors fails if the limit on descriptors is too low: the runtime would end the process, and print its stacks.
 // It took as many as may be had when it started.
 func MayHaveDescriptors(cfg *config.Config) error {
 	needed := uint64(leastDescriptors + leastDescriptorsOfWorker*threads(cfg))
@@ -43,7 +43,7 @@ func MayHaveDescriptors(cfg *config.Config) error {
 	return nil
 }
 
-// has looks twice, since what is garbage counts as used.
+// has looks again after a garbage collection, since garbage counts as used.
 func (m *memory) has(needed int64) bool {
 	if m.available() >= needed {
 		return true
@@ -71,7 +71,7 @@ const (
 	threadsOfWorker  = 2
 )
 
-// MayHaveThreads says what is wrong with the limits on threads, if anything is.
+// MayHaveThreads fails if the limits on threads are too low.
 func MayHaveThreads(cfg *config.Config) error {
 	needed := int64(threadsOfRuntime + threadsOfWorker*threads(cfg))
 	if limit := threadLimit(); limit < needed {

@@ -128,7 +128,7 @@ func (w *worker) send(c *connection, r *respond.Responses, body []byte, end reas
 }
 
 // write counts and charges what the kernel took of a head and a body, which is a slice of the content's bytes, or a
-// constant. It says whether that was a whole turn's worth (K-88): then no event will tell that there is room for more.
+// constant. isTurn reports whether that was all of a turn (K-88): then no event follows when the socket has room.
 func (w *worker) write(c *connection, of *respond.Responses, head, body []byte) (n int, isTurn bool, err syscall.Errno) {
 	if len(head)+len(body) > int(c.buffer) {
 		w.grant(c)
@@ -146,7 +146,7 @@ func (w *worker) write(c *connection, of *respond.Responses, head, body []byte) 
 	return n, n == len(head)+turnBytes, err
 }
 
-// resume goes on with a pending response, and then with what the peer has sent meanwhile.
+// resume goes on with a pending response, and then with requests that have come since.
 func (w *worker) resume(c *connection) {
 	out := c.out
 	n, isTurn, err := w.write(c, out.of, out.head, out.body)

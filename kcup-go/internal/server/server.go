@@ -72,7 +72,7 @@ func (s *Server) Greeting() string {
 	return fmt.Sprintf("kcup listening on %s\n", s.acceptor.listener.url)
 }
 
-// Content is what is served, for a look at what is no part of its bytes.
+// Content returns the current content, for a caller that reads everything but its bytes.
 func (s *Server) Content() *content.Content { return s.common.current.peek().Content }
 
 // Draining says whether the drain has begun.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// rank is in which order connections make room (K-84).
+// rank is the order in which connections make room (K-84).
 type rank uint8
 
 const (
@@ -19,14 +19,14 @@ const (
 
 const nobody = math.MaxUint32
 
-// status is what the acceptor knows of a worker.
+// status is the part of a worker's state that the acceptor reads.
 type status struct {
 	open      atomic.Int32         // also those that are still in the mailbox
 	evictions atomic.Uint32        // how many the acceptor asked for and are over
-	first     [ranks]atomic.Uint32 // of each rank, when its next connection would go: the lowest goes first; nobody: it has none
+	first     [ranks]atomic.Uint32 // by rank: the tick, or the rate, of the connection that goes first; nobody: there is none
 }
 
-// acceptorWaker wakes an acceptor that waits because --max-connections are open and nobody may make room yet (K-84).
+// acceptorWaker wakes an acceptor that waits because --max-connections are open and none may make room yet (K-84).
 type acceptorWaker struct {
 	waiting atomic.Bool
 	notify  chan struct{} // with room for one

@@ -33,7 +33,7 @@ func writev(fd int32, iov *[2]unix.Iovec, head, body []byte) (int, syscall.Errno
 	}
 }
 
-// taken is what the socket took; what it cannot take now is no error.
+// taken is the number of bytes that the socket took. A full socket is no error.
 func taken(n uintptr, err syscall.Errno) (int, syscall.Errno) {
 	if err == unix.EAGAIN {
 		return 0, 0
@@ -78,7 +78,7 @@ func sendMore(fd int32, b []byte) (int, syscall.Errno) {
 	}
 }
 
-// accept takes a connection without its address, which nobody asks for: the library's call would allocate it.
+// accept takes a connection without its address, which the library's call would allocate.
 func accept(listener int) (int32, syscall.Errno) {
 	fd, _, err := syscall.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
 	return int32(fd), err
@@ -126,11 +126,11 @@ func unacknowledged(fd int32) int {
 	return n
 }
 
-// Indexes into what SO_MEMINFO tells; see include/uapi/linux/sock_diag.h.
+// Indexes into the result of SO_MEMINFO; see include/uapi/linux/sock_diag.h.
 const (
-	memWriteAlloc  = 2 // what of a unix socket's bytes the peer has not read
-	memForward     = 4 // what is set aside for more
-	memWriteQueued = 5 // what of a TCP socket's bytes the peer has not acknowledged
+	memWriteAlloc  = 2 // bytes that the peer has not read, for a unix socket
+	memForward     = 4 // memory set aside for more
+	memWriteQueued = 5 // bytes that the peer has not acknowledged, for TCP
 	memVars        = 9
 )
 

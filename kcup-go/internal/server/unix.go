@@ -20,7 +20,7 @@ import (
 // unixMode leaves it to the directory who may connect.
 const unixMode = 0o666
 
-// unixName is what a unix socket is called.
+// unixName is the name of a unix socket in messages.
 func unixName(path string) string { return "unix:" + config.Escaped(path) }
 
 // listenUnix makes a listening socket at a path (K-140). The kernel does not hand its options down to connections.
@@ -33,7 +33,7 @@ func listenUnix(path string) (fd int, err error) {
 	if fd, err = unixSocket(); err != nil {
 		return fd, err
 	}
-	// Not by chmod(2) afterwards: a link that somebody put there meanwhile would be followed. We make no other files.
+	// Not by chmod(2) afterwards, which would follow a link that was put there since. We make no other files.
 	defer unix.Umask(unix.Umask(^unixMode & 0o777))
 	if err = atPath(unix.SYS_BIND, fd, path); err == unix.EADDRINUSE {
 		if err = makeWay(path); err == nil {

@@ -14,7 +14,7 @@ import (
 const (
 	// So many versions before the current one are held for responses under way.
 	mostOld = 2
-	// How long a version that nobody reads takes to be let go of, and the longest wait for room that is being made.
+	// The time in which workers let go of a version that nobody reads, and the longest wait for connections to make room.
 	letGo    = 50 * time.Millisecond
 	makeRoom = time.Second
 )
@@ -25,7 +25,7 @@ type versions struct {
 	old       []*respond.Responses
 	needed    int64
 	envelope  envelope
-	scheduled bool // somebody looks again soon
+	scheduled bool // review runs again soon
 }
 
 // Replace takes c over, and puts it in the place of the content for every request from now on (K-100).
@@ -59,7 +59,7 @@ func (s *Server) MakeRoom(needed int64) bool {
 	return true
 }
 
-// fits takes the limits that are left when what is needed is there, and asks the kernel, too.
+// fits reports whether the needed memory fits into the limits, and the kernel agrees. It applies the limits that remain.
 func (s *Server) fits() bool {
 	e := s.envelope()
 	if !e.fits {
@@ -70,7 +70,7 @@ func (s *Server) fits() bool {
 	return s.memory.has(s.versions.needed + least(len(s.workers)))
 }
 
-// Spare is how many bytes may be taken for speed alone: of the room that there is, without making any.
+// Spare is the number of bytes that may be used for speed alone.
 func (s *Server) Spare() int64 { return s.memory.available() / 8 }
 
 // Abandon is the end of a reload that loaded nothing.

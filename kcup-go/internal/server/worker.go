@@ -22,14 +22,14 @@ const (
 	turnBytes     = 1 << 20
 )
 
-// common is what all workers share; nobody changes it but through its atomics.
+// common is shared by all workers. After the start only its atomics change.
 type common struct {
 	current  current
 	limits   limits
 	stall    uint32       // ticks after which a client that takes nothing is given up
 	heldMost atomic.Int64 // bytes a worker may keep of unfinished heads
 	budget   atomic.Int64 // bytes that the kernel may hold for its connections
-	cost     atomic.Int64 // what of it one takes that only is open
+	cost     atomic.Int64 // the part of it that an open connection takes
 	most     atomic.Int64 // connections, over all workers
 	started  time.Time
 	log      *logrus.Logger
@@ -152,7 +152,7 @@ func (w *worker) adopt(fd int32) {
 	}
 }
 
-// meet asks for the address of a new connection's peer, which is gone when nobody knows it any more.
+// meet asks for the address of a new connection's peer. It is not ok if the peer has gone already.
 func (w *worker) meet(c *connection) (ok bool) {
 	for int(c.slot) >= len(w.peers) {
 		w.peers = append(w.peers, netip.Addr{})

@@ -2,7 +2,7 @@
 
 package server
 
-// expire deals with all whose time in their phase is over.
+// expire handles the connections whose time in their phase is over.
 func (w *worker) expire() {
 	for p := range phaseCount {
 		for {

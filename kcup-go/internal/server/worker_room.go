@@ -32,7 +32,7 @@ func (w *worker) evict(anybody bool) {
 	}
 }
 
-// satisfied is a connection, silent as long as the first, whose peer has acknowledged all; without one the first.
+// satisfied returns a connection that fell silent with the first and whose peer has acknowledged everything, or the first.
 func (w *worker) satisfied(first *connection) *connection {
 	c := first
 	for range evenly {
@@ -47,7 +47,7 @@ func (w *worker) satisfied(first *connection) *connection {
 	return first
 }
 
-// slowest is the connection whose peer has accepted least of its response for the time that this has taken.
+// slowest is the connection whose peer accepts its response at the lowest rate.
 func (w *worker) slowest() (found *connection) {
 	least := uint32(nobody)
 	for c := w.first(writing); c != nil; c = w.at(c.next) {
