@@ -2,6 +2,8 @@ module gitlab.com/kcup/kcup/kcup-go
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/klauspost/compress v1.20.0
