@@ -63,7 +63,7 @@ $(addprefix run-,$(TWINS)): run-%: build-%
 
 ## test [-rust|-go]             unit tests and the whole conformance suite
 test: unit verdicts release-check stepped-clock $(VENV)/conformance.ok
-	$(PYTHON) -m pytest -q release/test_check.py
+	$(PYTHON) -m pytest -q release/test_check.py share
 	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
 
 $(addprefix test-,$(TWINS)): test-%: unit-% build-% stepped-clock $(VENV)/conformance.ok
@@ -271,13 +271,15 @@ sbom: sbom-rust sbom-go
 $(addprefix sbom-,$(TWINS)): sbom-%: $(VENV)/release.ok
 	$(PYTHON) release/sbom.py $* bin/release/kcup-$*.cdx.json
 
-## readme                       regenerate the options in README.md from --help
-readme: build-rust
-	python3 release/readme.py bin/kcup-rust
+## readme                       regenerate whatever tells of the options from share/options.toml: --help of both programs, the table
+##                              in README.md, the manual page and the completions
+readme:
+	python3 share/options.py
 
 ## release-check                check that versions, changelog and README's options, figures and attacks agree
 release-check: build $(VENV)/bench.ok $(VENV)/conformance.ok
 	@python3 release/check.py
+	@python3 share/options.py --check
 	@$(PYTHON) -m pytest -q bench/tests/test_pages.py bench/tests/test_reliability.py -k readme
 	@$(PYTHON) -m pytest -q vm/test_readme.py
 

@@ -64,9 +64,13 @@ def test_what_cannot_be_read_is_refused(serve, case):
     assert ask(server.admin, "/healthz").body == b"ok"
 
 
-@pytest.mark.spec("K-115")
+@pytest.mark.spec("K-115", "K-17a")
 @pytest.mark.parametrize(
-    ("admin", "host"), [("127.0.0.1:0", "127.0.0.1"), ("127.0.0.9:0", "127.0.0.9"), ("[::1]:0", "::1")]
+    ("admin", "host"),
+    [
+        *[("127.0.0.1:0", "127.0.0.1"), ("127.0.0.9:0", "127.0.0.9"), ("[::1]:0", "::1")],
+        *[("localhost:0", "127.0.0.1"), (":0", "::")],
+    ],
 )
 def test_the_address_is_logged_before_the_line(serve, admin, host):
     server = serve("--admin", admin, "--log-format", "json")
@@ -75,6 +79,13 @@ def test_the_address_is_logged_before_the_line(serve, admin, host):
     assert server.admin[1] not in (0, server.address[1])
     assert f"admin listening on http://{shown}:{server.admin[1]}/" in server.events("info")
     assert ask(server.admin, "/healthz").body == b"ok"
+
+
+@pytest.mark.spec("K-17a")
+def test_a_port_alone_is_on_all_addresses(serve):
+    port = serve(env={"ADMIN": ":0"}).admin[1]
+    for host in ("127.0.0.1", "127.0.0.9", "::1"):
+        assert ask((host, port), "/healthz").body == b"ok"
 
 
 @pytest.mark.spec("K-115", "K-02")

@@ -41,12 +41,6 @@ def test_version_and_help_need_no_content(twin):
         assert (result.returncode, result.stderr) == (0, b"")
 
 
-@pytest.mark.spec("K-05")
-def test_h_is_the_host(twin):
-    result = twin.run(["-h"])
-    assert (result.returncode, result.stderr.decode()) == (2, "kcup: --host needs a value\n")
-
-
 @pytest.mark.spec("K-11")
 @pytest.mark.skipif(os.geteuid() == 0 and not Path("/usr/bin/setpriv").exists(), reason="root reads everything")
 def test_permission_denied(twin, tmp_path):

@@ -102,21 +102,6 @@ def test_new(twin, vector):
     assert twin.run(["mta-sts", "lint"], stdin=vector["policy"].encode()).returncode == 0
 
 
-@pytest.mark.spec("K-99", "K-110")
-def test_help_shows_how_the_words_are_used(twin):
-    usages = [
-        "Usage: kcup [OPTIONS] [FILE]",
-        "       kcup healthcheck [OPTIONS]",
-        "       kcup mta-sts lint [FILE] [--format text|json]",
-        "       kcup mta-sts txt [FILE] [--domain D]",
-        "       kcup mta-sts new --mode M --mx HOST ... --max-age N",
-    ]
-    for args in (["--help"], ["healthcheck", "--help"], ["mta-sts", "--help"], ["mta-sts", "new", "--help"]):
-        result = twin.run(args)
-        assert result.returncode == 0
-        assert "\n".join(["", *usages, ""]) in result.stdout.decode()
-
-
 @pytest.mark.spec("K-99")
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP], ids=lambda one: one.name

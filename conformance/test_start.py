@@ -15,7 +15,10 @@ from runner.process import descriptors, listening_port, unread, until
 from runner.twin import LISTENING, Server
 from runner.wire import Connection
 
-HOSTS = [("127.0.0.2", "127.0.0.2"), ("::1", "[::1]"), ("::", "[::]"), ("0.0.0.0", "0.0.0.0")]
+HOSTS = [
+    *[("127.0.0.2", "127.0.0.2"), ("localhost", "127.0.0.1"), ("0.0.0.0", "0.0.0.0")],
+    *[("::1", "[::1]"), ("::", "[::]")],
+]
 CHANGES = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 F_SEAL_EXEC = 0x20
 KERNEL_LOG = "/proc/kmsg"
@@ -140,7 +143,7 @@ def test_the_line_is_the_only_one(serve):
     assert server.process.stdout.read() == b""
 
 
-@pytest.mark.spec("K-15", "K-17")
+@pytest.mark.spec("K-15", "K-17", "K-17a")
 @pytest.mark.parametrize(("host", "shown"), HOSTS)
 def test_the_line_says_where(serve, host, shown):
     server = serve("--host", host)

@@ -10,11 +10,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 READ = [
-    *("VERSION", "CHANGELOG.md", "README.md", "release/check.py", "release/readme.py"),
+    *("VERSION", "CHANGELOG.md", "release/check.py"),
     *("kcup-rust/Cargo.toml", "kcup-rust/Cargo.lock", "kcup-rust/fuzz/Cargo.lock"),
 ]
-# Only their help is needed.
-PROGRAM = "#!/bin/sh\necho 'Options:\n  -p, --port N\n          port to listen on [variable: PORT, default: 5000]'\n"
 VERSION = (ROOT / "VERSION").read_text().strip()
 DATED = f"## [{VERSION}] - 2026-02-28"
 
@@ -25,12 +23,7 @@ class Copy:
         for name in READ:
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, directory / name)
-        (directory / "bin").mkdir()
-        for program in ("kcup-rust", "kcup-go"):
-            self.plant(f"bin/{program}", PROGRAM)
-            (directory / "bin" / program).chmod(0o755)
         self.plant("CHANGELOG.md", f"# Changelog\n\n## [Unreleased]\n\n{DATED}\n\n- A first one.\n")
-        subprocess.run([sys.executable, "release/readme.py", "bin/kcup-rust"], cwd=directory, check=True)
 
     def plant(self, name, text):
         (self.directory / name).write_text(text)
@@ -73,10 +66,6 @@ RUST = rf'(name = "kcup-rust"\nversion = )"{re.escape(VERSION)}"'
         ("CHANGELOG.md", "$", "\n## [99.0.0] - 2026-01-01\n", "the versions do not descend"),
         ("CHANGELOG.md", "$", f"\n{DATED}\n", "the versions do not descend"),
         ("CHANGELOG.md", re.escape(DATED), "## [0.0.1] - 2026-02-28", f'the newest version is not "{VERSION}"'),
-        ("README.md", "`PORT`", "`PROT`", "README.md: the options are not those of --help (make readme)"),
-        ("README.md", "<!-- options", "<!-- option", "the marks of the options are not there"),
-        ("bin/kcup-go", "5000", "5001", "--help: kcup-rust and kcup-go differ"),
-        ("bin/kcup-go", "to listen on", "of it", "--help: kcup-rust and kcup-go differ"),
     ],
 )
 def test_what_disagrees_is_told(copy, name, old, new, told):

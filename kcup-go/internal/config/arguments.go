@@ -9,49 +9,64 @@ import (
 // arguments are a command line taken apart. Our own few lines do it, since no library found reports what is wrong in the
 // words of K-04: some take the next option for a missing value, others print what went wrong, or end the process.
 type arguments struct {
-	given map[string][]string // values by the names of their options: of a single-valued one the last
-	words []string            // that are neither options nor their values
-	stop  string              // help or version, which ends the reading where it stands
+	given   map[string][]string // values by the names of their options: of a single-valued one the last
+	command *command            // that the words so far name
+	file    *string             // nil: none stands without an option
+	stop    string              // help or version, which ends the reading where it stands
 }
 
 func takeApart(args []string) (a arguments, err error) {
-	a.given = map[string][]string{}
-	known := table
-	for len(args) > 0 {
+	a.given, a.command = map[string][]string{}, serve
+	for len(args) > 0 && a.stop == "" && err == nil {
 		arg := args[0]
 		args = args[1:]
-		if arg == "--" {
-			a.words = append(a.words, args...)
-			break
-		}
-		if !isOption(arg) {
-			if a.words = append(a.words, arg); len(a.words) == 2 && a.words[0] == "mta-sts" {
-				known = slices.Concat(table, verbs[arg])
-			}
-			continue
-		}
-		name, value, attached := cutOption(arg)
-		at := slices.IndexFunc(known, func(o option) bool { return "--"+o.name == name || "-"+o.short == name })
 		switch {
-		case at < 0:
-			return a, usagef("unknown option %q (see kcup --help)", name)
-		case known[at].argument == "" && attached:
-			return a, usagef("%s takes no value", name)
-		case known[at].argument == "":
-			a.stop = known[at].name
-			return a, nil
-		case !attached && (len(args) == 0 || isOption(args[0])):
-			return a, usagef("--%s needs a value", known[at].name)
-		case !attached:
-			value, args = args[0], args[1:]
-		}
-		if option := known[at]; option.many {
-			a.given[option.name] = append(a.given[option.name], value)
-		} else {
-			a.given[option.name] = []string{value}
+		case arg == "--":
+			for len(args) > 0 && err == nil {
+				err, args = a.takeWord(args[0]), args[1:]
+			}
+		case isOption(arg):
+			args, err = a.takeOption(arg, args)
+		default:
+			err = a.takeWord(arg)
 		}
 	}
-	return a, nil
+	return a, err
+}
+
+// asHost is what -h is, for people who expect help.
+const asHost = "the host to listen on (see kcup --help)"
+
+// takeOption returns the arguments behind the option's value.
+func (a *arguments) takeOption(arg string, rest []string) ([]string, error) {
+	if strings.HasPrefix(arg, "-help") { // No host begins with "elp" (K-05a).
+		return nil, usagef("unknown option %q: -h is %s", arg, asHost)
+	}
+	name, value, attached := cutOption(arg)
+	known := slices.Concat(table, a.command.options)
+	at := slices.IndexFunc(known, func(o option) bool { return "--"+o.name == name || "-"+o.short == name })
+	switch {
+	case at < 0:
+		return nil, usagef("unknown option %q (see kcup --help)", name)
+	case known[at].check == nil && attached:
+		return nil, usagef("%s takes no value", name)
+	case known[at].check == nil:
+		a.stop = known[at].name
+		return nil, nil
+	case attached:
+	case len(rest) > 0 && !isOption(rest[0]):
+		value, rest = rest[0], rest[1:]
+	case name == "-h":
+		return nil, usagef("-h needs a value: %s", asHost)
+	default:
+		return nil, usagef("--%s needs a value", known[at].name)
+	}
+	if option := known[at]; option.many {
+		a.given[option.name] = append(a.given[option.name], value)
+	} else {
+		a.given[option.name] = []string{value}
+	}
+	return rest, nil
 }
 
 // isOption says whether an argument is an option, or several: - alone is a file.

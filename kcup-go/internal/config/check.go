@@ -39,9 +39,19 @@ func oneOf(words ...string) func(string) string {
 	}
 }
 
+// parseSocket lets localhost and nothing stand for addresses (K-17a).
+func parseSocket(value string) (netip.AddrPort, error) {
+	if port, ok := strings.CutPrefix(value, ":"); ok {
+		value = "[::]:" + port
+	} else if port, ok := strings.CutPrefix(value, "localhost:"); ok {
+		value = "127.0.0.1:" + port
+	}
+	return netip.ParseAddrPort(value)
+}
+
 func checkSocket(value string) string {
-	if at, err := netip.ParseAddrPort(value); err != nil || at.Addr().Zone() != "" {
-		return "is not ADDR:PORT"
+	if at, err := parseSocket(value); err != nil || at.Addr().Zone() != "" {
+		return "is not ADDR:PORT, localhost:PORT or :PORT"
 	}
 	return ""
 }
@@ -71,6 +81,14 @@ const (
 	longestUnix = 107
 )
 
+// parseHost knows one name, for which nothing is looked up (K-17a).
+func parseHost(value string) (netip.Addr, error) {
+	if value == "localhost" {
+		value = "127.0.0.1"
+	}
+	return netip.ParseAddr(value)
+}
+
 // checkHost takes an address, or the path of a unix socket (K-140).
 func checkHost(value string) string {
 	path, isUnix := strings.CutPrefix(value, unixPrefix)
@@ -78,8 +96,8 @@ func checkHost(value string) string {
 		return "is too long for a unix socket"
 	}
 	// A zone would have to be resolved, which only a name of this host's interfaces could be.
-	if addr, err := netip.ParseAddr(value); path == "" || !isUnix && (err != nil || addr.Zone() != "") {
-		return "is not an IPv4 or IPv6 address or unix:PATH"
+	if addr, err := parseHost(value); path == "" || !isUnix && (err != nil || addr.Zone() != "") {
+		return "is not an IPv4 or IPv6 address, localhost or unix:PATH"
 	}
 	return ""
 }

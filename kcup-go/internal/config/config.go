@@ -59,22 +59,23 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 	case err != nil:
 		return cfg, "", err
 	case a.stop == "help":
-		return cfg, help(), nil
+		return cfg, a.command.helpText(), nil
 	case a.stop == "version":
 		return cfg, "kcup " + version + " (go)\n", nil
-	}
-	if err = a.takeWords(); err != nil {
-		return cfg, "", err
+	case a.command.name == "mta-sts":
+		return cfg, "", usagef("mta-sts needs one of lint, txt, new")
+	case a.command == serve && a.file != nil:
+		a.given["file"] = []string{*a.file}
 	}
 	given, err := a.settle(table, getenv)
 	if err != nil {
 		return cfg, "", err
 	}
 	cfg = given.meaning()
-	if err = cmp.Or(cfg.decideSource(given), cfg.applyPreset(given)); err != nil || len(a.words) == 0 {
+	if err = cmp.Or(cfg.decideSource(given), cfg.applyPreset(given)); err != nil || a.command == serve {
 		return cfg, "", err
 	}
-	if a.words[0] == "healthcheck" {
+	if a.command.name == "healthcheck" {
 		return cfg, "", cfg.askHealth()
 	}
 	text, err = a.askPolicy(&cfg)
@@ -94,8 +95,8 @@ func (s settings) meaning() Config {
 		HeaderTimeout: seconds("header-timeout-seconds"), IdleTimeout: seconds("idle-timeout-seconds"),
 		WriteTimeout: seconds("write-timeout-seconds"), ShutdownTimeout: seconds("shutdown-timeout-seconds"),
 	}
-	cfg.Host, _ = netip.ParseAddr(s.text("host"))
-	cfg.Admin, _ = netip.ParseAddrPort(s.text("admin"))
+	cfg.Host, _ = parseHost(s.text("host"))
+	cfg.Admin, _ = parseSocket(s.text("admin"))
 	if path, ok := strings.CutPrefix(s.text("host"), unixPrefix); ok {
 		cfg.Unix = path
 	}

@@ -33,28 +33,30 @@ func TestUsageErrorsAreWordedAsTheContractSays(t *testing.T) {
 		{"", "--x=1", `unknown option "--x" (see kcup --help)`},
 		{"", "-x", `unknown option "-x" (see kcup --help)`},
 		{"", "--port", `--port needs a value`},
+		{"", "-h", "-h needs a value: the host to listen on (see kcup --help)"},
+		{"", "-help", `unknown option "-help": -h is the host to listen on (see kcup --help)`},
 		{"", "-p", `--port needs a value`},
 		{"", "--port --host ::1", `--port needs a value`},
 		{"", "x y", `unexpected argument "y" (see kcup --help)`},
-		{"", "--host localhost", `--host: "localhost" is not an IPv4 or IPv6 address or unix:PATH`},
-		{"", "--host unix:", `--host: "unix:" is not an IPv4 or IPv6 address or unix:PATH`},
+		{"", "--host Localhost", `--host: "Localhost" is not an IPv4 or IPv6 address, localhost or unix:PATH`},
+		{"", "--host unix:", `--host: "unix:" is not an IPv4 or IPv6 address, localhost or unix:PATH`},
 		{"", "--host unix:" + long, `--host: "unix:` + long + `" is too long for a unix socket`},
 		{"", "healthcheck x", `unexpected argument "x" (see kcup --help)`},
 		{"PORT=0", "healthcheck", "healthcheck needs a port"},
-		{"", "--host fe80::1%eth0", `--host: "fe80::1%eth0" is not an IPv4 or IPv6 address or unix:PATH`},
+		{"", "--host fe80::1%eth0", `--host: "fe80::1%eth0" is not an IPv4 or IPv6 address, localhost or unix:PATH`},
 		{"", "--file=", `--file: "" is empty`},
 		{"", "--path a", `--path: "a" does not start with "/"`},
 		{"", "--path /a?b", `--path: "/a?b" is not a path`},
 		{"CONTENT_TYPE=text", "", `CONTENT_TYPE: "text" is not a media type`},
 		{"", "--header x", `--header: "x" is not "Name: value"`},
 		{"HEADERS=A:b\nDATE:x", "", `HEADERS: "DATE:x" sets a field that kcup sets itself`},
-		{"", "--admin 127.0.0.1", `--admin: "127.0.0.1" is not ADDR:PORT`},
-		{"", "--admin :9000", `--admin: ":9000" is not ADDR:PORT`},
-		{"", "--admin ::1:9000", `--admin: "::1:9000" is not ADDR:PORT`},
-		{"", "--admin [127.0.0.1]:9000", `--admin: "[127.0.0.1]:9000" is not ADDR:PORT`},
-		{"", "--admin [fe80::1%1]:9000", `--admin: "[fe80::1%1]:9000" is not ADDR:PORT`},
-		{"ADMIN=127.0.0.1:65536", "", `ADMIN: "127.0.0.1:65536" is not ADDR:PORT`},
-		{"", "--admin 127.0.0.1:+1", `--admin: "127.0.0.1:+1" is not ADDR:PORT`},
+		{"", "--admin 127.0.0.1", `--admin: "127.0.0.1" is not ADDR:PORT, localhost:PORT or :PORT`},
+		{"", "--admin localhost", `--admin: "localhost" is not ADDR:PORT, localhost:PORT or :PORT`},
+		{"", "--admin ::1:9000", `--admin: "::1:9000" is not ADDR:PORT, localhost:PORT or :PORT`},
+		{"", "--admin [127.0.0.1]:9000", `--admin: "[127.0.0.1]:9000" is not ADDR:PORT, localhost:PORT or :PORT`},
+		{"", "--admin [fe80::1%1]:9000", `--admin: "[fe80::1%1]:9000" is not ADDR:PORT, localhost:PORT or :PORT`},
+		{"ADMIN=127.0.0.1:65536", "", `ADMIN: "127.0.0.1:65536" is not ADDR:PORT, localhost:PORT or :PORT`},
+		{"", "--admin 127.0.0.1:+1", `--admin: "127.0.0.1:+1" is not ADDR:PORT, localhost:PORT or :PORT`},
 		{"", "--access-log on", `--access-log: "on" is not one of off, common, json`},
 		{"", "--sandbox on", `--sandbox: "on" is not one of auto, off, required`},
 		{"", "--compression on", `--compression: "on" is not one of auto, off`},
@@ -87,15 +89,29 @@ func TestAHostMayBeAUnixSocket(t *testing.T) {
 	}
 }
 
+func TestLocalhostIsAnAddressAndNeedsNoResolver(t *testing.T) {
+	cfg, _, err := parse("HOST=localhost", "--admin", ":9000")
+	if err != nil || cfg.Host.String() != "127.0.0.1" || cfg.Admin.String() != "[::]:9000" {
+		t.Errorf("%+v %v", cfg, err)
+	}
+}
+
 func TestHelpSaysEverythingInTheTable(t *testing.T) {
 	_, text, err := parse("PORT=x", "--help")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"-f, --file PATH", "FILE", "-h, --host ADDR", "--header 'Name: value'", "HEADERS", "67108864", "--version"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s is missing", want)
+	for _, o := range table {
+		short := "    "
+		if o.short != "" {
+			short = "-" + o.short + ", "
 		}
+		if !strings.Contains(text, "\n  "+short+"--"+o.name) || o.variable != "" && !strings.Contains(text, "[env: "+o.variable+"]") {
+			t.Errorf("%s is missing", o.name)
+		}
+	}
+	if _, text, _ = parse("", "mta-sts", "-p1", "lint", "x", "--help"); !strings.Contains(text, "--format F") {
+		t.Error(text)
 	}
 	if _, text, _ = parse("", "--version"); text != "kcup 1.2.3 (go)\n" {
 		t.Error(text)

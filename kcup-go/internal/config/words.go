@@ -1,39 +1,61 @@
 package config
 
-import "gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
+import (
+	"embed"
+	"slices"
 
-// usages is what --help shows of the words.
-const usages = "       kcup healthcheck [OPTIONS]\n" +
-	"       kcup mta-sts lint [FILE] [--format text|json]\n" +
-	"       kcup mta-sts txt [FILE] [--domain D]\n" +
-	"       kcup mta-sts new --mode M --mx HOST ... --max-age N\n"
+	"gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
+)
 
-// takeWords finds fault with words that mean nothing (K-99, K-110). A single one that is no command is a file (K-01a).
-func (a *arguments) takeWords() error {
-	words := a.words
+// command is what the words on a command line ask for: its own options, which have no variables, and the words that may
+// follow.
+type command struct {
+	name      string
+	help      string // its file in help/
+	takesFile bool
+	options   []option
+	commands  []*command
+}
+
+var serve = &command{help: "kcup", takesFile: true, commands: []*command{
+	{name: "healthcheck", help: "healthcheck"},
+	{name: "mta-sts", help: "mta-sts", commands: []*command{
+		{name: "lint", help: "mta-sts-lint", takesFile: true, options: []option{
+			{name: "format", standard: "text", check: oneOf("text", "json")},
+		}},
+		{name: "txt", help: "mta-sts-txt", takesFile: true, options: []option{
+			{name: "domain", check: checkDomain},
+		}},
+		{name: "new", help: "mta-sts-new", options: []option{
+			{name: "mode", check: oneOf("enforce", "testing", "none")},
+			{name: "mx", many: true, check: mtasts.WrongWith},
+			{name: "max-age", check: whole(0, mtasts.MaxMaxAge)},
+		}},
+	}},
+}}
+
+// texts is what --help prints: made from share/options.toml.
+//
+//go:embed help
+var texts embed.FS
+
+func (c *command) helpText() string {
+	text, _ := texts.ReadFile("help/" + c.help + ".txt")
+	return string(text)
+}
+
+// takeWord takes a word of a command, or a file (K-01a, K-99, K-110).
+func (a *arguments) takeWord(word string) error {
+	at := slices.IndexFunc(a.command.commands, func(c *command) bool { return c.name == word })
 	switch {
-	case len(words) == 0:
-		return nil
-	case words[0] == "healthcheck" && len(words) > 1:
-		return unexpected(words[1])
-	case words[0] == "healthcheck":
-		return nil
-	case words[0] != "mta-sts" && len(words) > 1:
-		return unexpected(words[1])
-	case words[0] != "mta-sts":
-		a.given["file"], a.words = words, nil
-		return nil
-	case len(words) == 1:
-		return usagef("mta-sts needs one of lint, txt, new")
-	case verbs[words[1]] == nil:
-		return usagef("mta-sts: %q is not one of lint, txt, new", words[1])
-	}
-	most := 3 // with a file
-	if words[1] == "new" {
-		most = 2
-	}
-	if len(words) > most {
-		return unexpected(words[most])
+	case a.file == nil && at >= 0:
+		a.command = a.command.commands[at]
+	case a.file == nil && a.command.takesFile:
+		a.file = &word
+	case a.command.name == "mta-sts":
+		return usagef("mta-sts: %q is not one of lint, txt, new", word)
+	default:
+		return unexpected(word)
 	}
 	return nil
 }
@@ -49,14 +71,14 @@ func (cfg *Config) askHealth() error {
 
 // askPolicy checks the values of the verb's own options, and puts the question into cfg. text is a new policy.
 func (a *arguments) askPolicy(cfg *Config) (text string, err error) {
-	for _, file := range a.words[2:] {
-		if wrong := checkFilled(file); wrong != "" {
-			return "", usagef("FILE: %q %s", file, wrong)
+	if a.file != nil {
+		if wrong := checkFilled(*a.file); wrong != "" {
+			return "", usagef("FILE: %q %s", *a.file, wrong)
 		}
-		cfg.File, cfg.Text = named(file), ""
+		cfg.File, cfg.Text = named(*a.file), ""
 	}
-	verb := a.words[1]
-	given, err := a.settle(verbs[verb], nil)
+	verb := a.command.name
+	given, err := a.settle(a.command.options, nil)
 	if err != nil {
 		return "", err
 	}

@@ -1,7 +1,7 @@
 //! The checks of values, and the words for what is wrong with them (K-04, and the table of SPEC section 1). Pure.
 
 use std::ffi::OsStr;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 
@@ -54,16 +54,26 @@ pub fn host(value: &[u8]) -> Checked<Host> {
         Some(path) if path.len() > LONGEST_UNIX_PATH => Err("is too long for a unix socket".into()),
         Some(path) if !path.is_empty() => Ok(Host::Unix(OsStr::from_bytes(path).into())),
         _ => {
-            let address = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-            address.map(Host::Ip).ok_or_else(|| "is not an IPv4 or IPv6 address or unix:PATH".into())
+            let address = match value {
+                b"localhost" => Some(Ipv4Addr::LOCALHOST.into()),
+                _ => std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()),
+            };
+            address
+                .map(Host::Ip)
+                .ok_or_else(|| "is not an IPv4 or IPv6 address, localhost or unix:PATH".into())
         }
     }
 }
 
-/// Refuses the number of an interface, which the library would take.
+/// `localhost` and nothing stand for addresses (K-17a). Refuses the number of an interface, which the library would take.
 pub fn address_and_port(text: &str) -> Checked<SocketAddr> {
+    let text = match (text.strip_prefix(':'), text.strip_prefix("localhost:")) {
+        (Some(port), _) => &format!("[::]:{port}"),
+        (_, Some(port)) => &format!("127.0.0.1:{port}"),
+        _ => text,
+    };
     let parsed = text.parse().ok().filter(|_| !text.contains('%'));
-    parsed.ok_or_else(|| "is not ADDR:PORT".into())
+    parsed.ok_or_else(|| "is not ADDR:PORT, localhost:PORT or :PORT".into())
 }
 
 pub fn path(text: &str) -> Checked<String> {

@@ -31,75 +31,90 @@ pub enum Question {
     Txt(Option<String>),
 }
 
+/// A command, and the words that may follow it.
 struct Verb {
     name: &'static str,
+    /// What `--help` prints: made from `share/options.toml`.
+    help: &'static str,
     takes_file: bool,
     options: &'static [&'static str],
+    verbs: &'static [Verb],
 }
 
-const VERBS: [Verb; 3] = [
-    Verb { name: "lint", takes_file: true, options: &["format"] },
-    Verb { name: "txt", takes_file: true, options: &["domain"] },
-    Verb { name: "new", takes_file: false, options: &["mode", "mx", "max-age"] },
-];
+/// What most of them have.
+const PLAIN: Verb = Verb { name: "", help: "", takes_file: false, options: &[], verbs: &[] };
 
-/// The usage lines of `--help`.
-pub const USAGES: [&str; 4] = [
-    "healthcheck [OPTIONS]",
-    "mta-sts lint [FILE] [--format text|json]",
-    "mta-sts txt [FILE] [--domain D]",
-    "mta-sts new --mode M --mx HOST ... --max-age N",
-];
+static SERVE: Verb =
+    Verb { help: include_str!("help/kcup.txt"), takes_file: true, verbs: &[HEALTHCHECK, MTA_STS], ..PLAIN };
 
-/// The words so far.
-#[derive(Default)]
-enum Words {
-    #[default]
-    None,
-    /// A file to serve, and nothing else (K-01a).
-    File,
-    Healthcheck,
-    MtaSts,
-    Verb(&'static Verb),
-}
+const HEALTHCHECK: Verb = Verb { name: "healthcheck", help: include_str!("help/healthcheck.txt"), ..PLAIN };
+
+const MTA_STS: Verb =
+    Verb { name: "mta-sts", help: include_str!("help/mta-sts.txt"), verbs: &[LINT, TXT, NEW], ..PLAIN };
+
+const LINT: Verb = Verb {
+    name: "lint",
+    help: include_str!("help/mta-sts-lint.txt"),
+    takes_file: true,
+    options: &["format"],
+    ..PLAIN
+};
+
+const TXT: Verb = Verb {
+    name: "txt",
+    help: include_str!("help/mta-sts-txt.txt"),
+    takes_file: true,
+    options: &["domain"],
+    ..PLAIN
+};
+
+const NEW: Verb = Verb {
+    name: "new",
+    help: include_str!("help/mta-sts-new.txt"),
+    options: &["mode", "mx", "max-age"],
+    ..PLAIN
+};
 
 /// The parts of a command line that are neither options of the table nor their values.
-#[derive(Default)]
 pub struct Command {
-    words: Words,
+    verb: &'static Verb,
     file: Option<OsString>,
     given: Vec<(&'static str, String)>,
 }
 
+impl Default for Command {
+    fn default() -> Command {
+        Command { verb: &SERVE, file: None, given: Vec::new() }
+    }
+}
+
 impl Command {
     pub fn take_word(&mut self, word: OsString) -> Result<(), String> {
-        match self.words {
-            Words::None if word == "healthcheck" => self.words = Words::Healthcheck,
-            Words::None if word == "mta-sts" => self.words = Words::MtaSts,
-            Words::None => (self.words, self.file) = (Words::File, Some(word)),
-            Words::MtaSts => {
-                let verb = VERBS.iter().find(|verb| word == verb.name);
-                let fault = || format!("mta-sts: {} is not one of lint, txt, new", quoted(word.as_bytes()));
-                self.words = verb.map(Words::Verb).ok_or_else(fault)?;
+        match self.verb.verbs.iter().find(|verb| word == verb.name) {
+            Some(verb) if self.file.is_none() => self.verb = verb,
+            _ if self.verb.takes_file && self.file.is_none() => self.file = Some(word),
+            _ if self.verb.name == "mta-sts" => {
+                return Err(format!("mta-sts: {} is not one of lint, txt, new", quoted(word.as_bytes())));
             }
-            Words::Verb(verb) if verb.takes_file && self.file.is_none() => self.file = Some(word),
             _ => return Err(unexpected(&word)),
         }
         Ok(())
     }
 
+    /// The text of `--help` after the words so far.
+    pub fn help(&self) -> &'static str {
+        self.verb.help
+    }
+
     /// The file to serve, if one stands on the command line without an option.
     pub fn take_served_file(&mut self) -> Option<OsString> {
-        matches!(self.words, Words::File).then(|| self.file.take()).flatten()
+        self.file.take_if(|_| self.verb.name.is_empty())
     }
 
     /// The option of the verb that `argument` (`--mode`) names, without its hyphens.
     pub fn option(&self, argument: &[u8]) -> Option<&'static str> {
         let name = argument.strip_prefix(b"--")?;
-        let Words::Verb(verb) = self.words else {
-            return None;
-        };
-        verb.options.iter().find(|option| option.as_bytes() == name).copied()
+        self.verb.options.iter().find(|option| option.as_bytes() == name).copied()
     }
 
     pub fn take_option(&mut self, name: &'static str, value: &OsStr) {
@@ -108,28 +123,28 @@ impl Command {
 
     /// Checks that the command is complete at the end of the command line.
     pub fn ended(self) -> Result<Command, String> {
-        match self.words {
-            Words::MtaSts => Err("mta-sts needs one of lint, txt, new".into()),
+        match self.verb.name {
+            "mta-sts" => Err("mta-sts needs one of lint, txt, new".into()),
             _ => Ok(self),
         }
     }
 
     /// Checks the values of the command's own options.
     pub fn meaning(self, mut options: Options) -> Result<Parsed, String> {
-        let verb = match self.words {
-            Words::Verb(verb) => verb,
-            Words::Healthcheck if options.port == 0 && matches!(options.host, Host::Ip(_)) => {
+        match self.verb.name {
+            "" => return Ok(Parsed::Serve(options)),
+            "healthcheck" if options.port == 0 && matches!(options.host, Host::Ip(_)) => {
                 return Err("healthcheck needs a port".into());
             }
-            Words::Healthcheck => return Ok(Parsed::CheckHealth(options)),
-            Words::None | Words::File | Words::MtaSts => return Ok(Parsed::Serve(options)),
-        };
+            "healthcheck" => return Ok(Parsed::CheckHealth(options)),
+            _ => {}
+        }
         if let Some(file) = &self.file {
             filled(file.as_bytes()).map_err(|wrong| format!("FILE: \"\" {wrong}"))?;
             options.file = Some(file).filter(|file| *file != "-").map(Into::into);
             options.text = None;
         }
-        let question = match verb.name {
+        let question = match self.verb.name {
             "lint" => Question::Lint(self.last("format", word)?.unwrap_or(LogFormat::Text)),
             "txt" => Question::Txt(self.last("domain", domain)?),
             _ => return self.new_policy().map(Parsed::Print),

@@ -34,7 +34,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, String>
     let mut args = args.into_iter();
     let program = args.next().unwrap_or_default();
     let (pairs, command) = match usage::arrange(args, &rows)? {
-        Line::Help => return Ok(Parsed::Print(usage::help(&rows))),
+        Line::Help(text) => return Ok(Parsed::Print(text.into())),
         Line::Version => {
             let text = concat!("kcup ", env!("CARGO_PKG_VERSION"), " (rust)\n");
             return Ok(Parsed::Print(text.into()));

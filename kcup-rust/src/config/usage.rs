@@ -1,20 +1,23 @@
 //! The syntax of the command line, and the words for what is wrong with it (K-04, K-05).
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use super::command::{self, Command};
+use super::command::Command;
 use super::table::{readable, Row};
 use super::value::quoted;
 
 /// A command line whose values are not checked yet.
 pub enum Line {
-    Help,
+    /// With its text.
+    Help(&'static str),
     Version,
     /// Only `--option`, `value`, `--option`, `value`, for the library; and the rest.
     Given(Vec<OsString>, Command),
 }
+
+/// What `-h` is, for people who expect help.
+const HOST: &str = "the host to listen on (see kcup --help)";
 
 /// Splits a command line (`args` without the program's name) into options and values.
 ///
@@ -32,11 +35,15 @@ pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result
             command.take_word(arg)?;
             continue;
         }
+        // No host begins with "elp" (K-05a).
+        if arg.as_bytes().starts_with(b"-help") {
+            return Err(format!("unknown option {}: -h is {HOST}", quoted(arg.as_bytes())));
+        }
         let (name, value) = split(&arg);
         if name == b"--help" || name == b"--version" {
             return match value {
                 Some(_) => Err(format!("{} takes no value", String::from_utf8_lossy(name))),
-                None if name == b"--help" => Ok(Line::Help),
+                None if name == b"--help" => Ok(Line::Help(command.help())),
                 None => Ok(Line::Version),
             };
         }
@@ -48,7 +55,10 @@ pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result
             Some(value) => OsString::from_vec(value.to_vec()),
             None => {
                 let next = args.next().filter(|next| !looks_like_option(next));
-                next.ok_or_else(|| format!("--{long} needs a value"))?
+                next.ok_or_else(|| match name {
+                    b"-h" => format!("-h needs a value: {HOST}"),
+                    _ => format!("--{long} needs a value"),
+                })?
             }
         };
         match row {
@@ -85,22 +95,6 @@ fn split(argument: &OsStr) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// `--help`, generated from the table alone.
-pub fn help(rows: &[Row]) -> String {
-    let mut text = String::from("kcup puts one file on the web.\n\nUsage: kcup [OPTIONS] [FILE]\n");
-    for usage in command::USAGES {
-        _ = writeln!(text, "       kcup {usage}");
-    }
-    text.push_str("\nOptions:\n");
-    for row in rows {
-        let short = row.short.map_or("    ".into(), |short| format!("-{short}, "));
-        _ = writeln!(text, "  {short}--{} {}", row.name, row.value_name);
-        _ = writeln!(text, "          {} [variable: {}, default: {}]", row.help, row.variable, row.default);
-    }
-    text.push_str("      --help\n          print this help\n      --version\n          print the version\n");
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::table::rows;
@@ -118,6 +112,8 @@ mod tests {
             (&["-p", "-1"], "--port needs a value"),
             (&["-f", "--port", "1"], "--file needs a value"),
             (&["-f", "--"], "--file needs a value"),
+            (&["-h"], "-h needs a value: the host to listen on (see kcup --help)"),
+            (&["-help"], "unknown option \"-help\": -h is the host to listen on (see kcup --help)"),
             (&["--help=x"], "--help takes no value"),
             (&["x", "y"], "unexpected argument \"y\" (see kcup --help)"),
             (&["-", "mta-sts"], "unexpected argument \"mta-sts\" (see kcup --help)"),

@@ -20,10 +20,18 @@ fn an_address_has_its_port() {
     for good in ["127.0.0.1:0", "0.0.0.0:65535", "[::1]:9090", "[::ffff:1.2.3.4]:080"] {
         assert!(address_and_port(good).is_ok(), "{good}");
     }
-    for bad in ["", ":80", "::1:80", "[::1]", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:+1"] {
+    for (short, full) in [(":80", "[::]:80"), ("localhost:0", "127.0.0.1:0")] {
+        assert_eq!(address_and_port(short), Ok(full.parse().unwrap()));
+    }
+    for bad in [
+        "", ":", ":1:80", ":[::1]:80", "localhost", "localhost:", "::1:80", "[::1]", "127.0.0.1",
+        "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:+1",
+    ] {
         assert!(address_and_port(bad).is_err(), "{bad}");
     }
-    for bad in ["localhost:80", "[fe80::1%1]:80", "[127.0.0.1]:80", " 127.0.0.1:80", "unix:/x:80"] {
+    for bad in
+        ["Localhost:80", "localhost.:80", "[fe80::1%1]:80", "[127.0.0.1]:80", " 127.0.0.1:80", "unix:/x:80"]
+    {
         assert!(address_and_port(bad).is_err(), "{bad}");
     }
 }
