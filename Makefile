@@ -28,7 +28,7 @@ PIPELINE := containers/test_pipeline.py
 CONTAINERS := $(PYTHON) -m pytest -q containers --ignore $(PIPELINE)
 
 SHELL_FILES = .ci/run kcup-rust/build kcup-go/build kcup-go/race kcup-go/mutated containers/build containers/base-images \
-  containers/with-engine release/publish release/push
+  containers/with-engine release/publish release/push share/completions/kcup.bash
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 
 SCENARIOS = $(basename $(notdir $(wildcard bench/scenarios/*.toml)))
@@ -62,12 +62,19 @@ $(addprefix run-,$(TWINS)): run-%: build-%
 	@exec bin/kcup-$* --file deploy/examples/mta-sts.txt
 
 ## test [-rust|-go]             unit tests and the whole conformance suite
-test: unit verdicts release-check stepped-clock $(VENV)/conformance.ok
+test: unit verdicts release-check stepped-clock share-set-up $(VENV)/conformance.ok
 	$(PYTHON) -m pytest -q release/test_check.py share
 	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
 
 $(addprefix test-,$(TWINS)): test-%: unit-% build-% stepped-clock $(VENV)/conformance.ok
 	$(CONFORMANCE) --$* bin/kcup-$*
+
+# The manual page and the completions are not tried with what cannot be installed.
+.PHONY: share-set-up
+SHARE_NEEDS := man mandoc zsh fish
+share-set-up:
+	@(for program in $(SHARE_NEEDS); do command -v $$program >/dev/null || exit 1; done) || { echo "installing $(SHARE_NEEDS), which try share/"; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends $(SHARE_NEEDS:man=man-db) >/dev/null; } || true
 
 # Cases that step the clock are skipped if these cannot be installed.
 .PHONY: stepped-clock
@@ -139,6 +146,7 @@ lint-bench:
 	cd bench/baselines/go && go vet ./... && go run $(STATICCHECK) ./...
 
 lint-shared: $(VENV)/lint.ok
+	python3 share/options.py --check
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/shellcheck $(SHELL_FILES)
 	$(VENV)/bin/hadolint --config lint/hadolint.yaml kcup-rust.Dockerfile kcup-go.Dockerfile
