@@ -126,7 +126,7 @@ vm-set-up:
 verdicts:
 	@rm -rf bin/verdicts && mkdir -p bin/verdicts/rust bin/verdicts/go
 	cd kcup-rust && $(CARGO) run --quiet --locked --example verdicts ../conformance/corpus ../bin/verdicts/rust
-	cd kcup-go && VERDICTS=$(CURDIR)/bin/verdicts/go go test -count=1 -run '^TestVerdicts$$' ./internal/respond ./internal/server/guard
+	cd kcup-go && VERDICTS=$(CURDIR)/bin/verdicts/go go test -count=1 -run '^TestVerdicts$$' ./internal/accesslog ./internal/respond ./internal/server/guard
 	diff -r bin/verdicts/rust bin/verdicts/go
 
 ## lint [-rust|-go|-shared]     formatters and linters for every language here; all findings are errors

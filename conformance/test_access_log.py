@@ -7,10 +7,12 @@ import re
 import signal
 import threading
 import time
+from collections import defaultdict
 
 import pytest
 
 from runner.access_log import FORMATS, Reader, hold_to, log_cases, next_lines
+from runner.cases import vectors
 from runner.metrics import LOST, scrape
 from runner.parts import to_bytes
 from runner.process import listening_port, until
@@ -68,6 +70,41 @@ def test_the_peer(serve, form, host, asked, peer):
     began, ended = exchange(address, GET)
     case = next(case for case in log_cases() if case.name == "what a proxy says is not looked at")
     hold_to(next_lines(server, 1), getattr(case, form), form, peer, began, ended)
+
+
+# Where to listen for a connection whose peer is this one.
+HOSTS = {"127.0.0.1": "127.0.0.1", "::1": "::1", "::ffff:127.0.0.1": "::", "unix:": "unix:socket"}
+
+
+def vectors_by_server():
+    """The vectors of each connection's peer and value of the option."""
+    chosen = defaultdict(list)
+    for vector in vectors("trusted_proxy")["case"]:
+        chosen[vector["peer"], vector.get("trusted", "")].append(vector)
+    return [pytest.param(*key, cases, id="-by-".join(key)) for key, cases in chosen.items()]
+
+
+@pytest.mark.spec("K-125", "K-128", "K-128a", "K-128b", "K-128c")
+@pytest.mark.parametrize(("peer", "trusted", "cases"), vectors_by_server())
+def test_the_client_behind_a_proxy(serve, peer, trusted, cases):
+    """All on one connection, whose lines are in order."""
+    host = HOSTS[peer]
+    server = serve("--host", host, env={"ACCESS_LOG": "json", "TRUSTED_PROXY": trusted}, content=CONTENT)
+    heads = ["\r\n".join(["GET / HTTP/1.1", "Host: a", *case["fields"], "", ""]) for case in cases]
+    exchange(("127.0.0.1", server.address[1]) if host == "::" else server.address, "".join(heads).encode())
+    lines = next_lines(server, len(cases))
+    logged = {case["name"]: json.loads(line)["peer"] for case, line in zip(cases, lines, strict=True)}
+    assert logged == {case["name"]: case["want"] for case in cases}
+
+
+@pytest.mark.spec("K-128")
+@each_format
+def test_a_refused_head_names_no_client(serve, form):
+    server = serve("--access-log", form, "--trusted-proxy", "127.0.0.1", content=CONTENT)
+    head = GET.replace(b"\r\n\r\n", b"\r\nX-Forwarded-For: 192.0.2.1\r\nX : y\r\n\r\n")
+    began, ended = exchange(server.address, head)
+    case = next(case for case in log_cases() if case.name == "a refused head")
+    hold_to(next_lines(server, 1), getattr(case, form), form, "127.0.0.1", began, ended)
 
 
 @pytest.mark.spec("K-125")

@@ -15,6 +15,9 @@ from runner.contract import SPEC, numbers, sentences
 ROOT = HOME.parent
 # Go's packages have names of one word.
 IN_RUST = {"mtasts": "mta_sts", "accesslog": "access_log"}
+WITH_NAMES = [
+    "range", "accept_encoding", "etag", "date", "guard", "mta_sts", "metrics", "access_log", "trusted_proxy", "resets",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +55,7 @@ def test_numbers_of_the_contract_are_in_order_and_unique():
     assert found == sorted(set(found), key=lambda number: (int(number[0]), number[1]))
 
 
-@pytest.mark.parametrize(
-    "name", ["range", "accept_encoding", "etag", "date", "guard", "mta_sts", "metrics", "access_log", "resets"]
-)
+@pytest.mark.parametrize("name", WITH_NAMES)
 def test_vectors_have_names_of_their_own(name):
     names = [vector["name"] for vector in vectors(name)["case"]]
     assert len(names) == len(set(names))

@@ -46,7 +46,7 @@ func serve(cfg *config.Config) (status int, err error) {
 	signals, stdout, stderr := ops.Signals(), accesslog.NewStream(os.Stdout, 32), accesslog.NewStream(os.Stderr, 256)
 	stderr.Start("")
 	defer stderr.Flush(lastWords)
-	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg.AccessLog, stdout)
+	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg, stdout)
 	hasMemory, done := server.HasMemory(cfg)
 	loaded, err := content.Await(cfg, hasMemory, signals)
 	done()

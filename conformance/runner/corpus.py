@@ -16,6 +16,7 @@ TARGETS = {
     "range": (("range",), ("respond/FuzzRange",)),
     "accept_encoding": (("accept_encoding",), ("respond/FuzzAcceptEncoding",)),
     "etag": (("etag",), ("respond/FuzzETagList",)),
+    "client": (("client",), ("accesslog/FuzzClient",)),
 }
 LONGEST = 17000
 GO_INPUT = re.compile(r'go test fuzz v1\n\[\]byte\("(.*)"\)\n?', re.DOTALL)

@@ -1,10 +1,13 @@
 //! Writes what the guard and the parsers say of the fuzzers' corpus, for `make verdicts` to compare with the other
 //! program's: `verdicts CORPUS OUT`, one file for each target, one line for each input.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use kcup_rust::access_log::{self, Peer};
+use kcup_rust::config::{self, Parsed};
 use kcup_rust::respond::encoding::{self, Coding};
 use kcup_rust::respond::precondition::{matches, same_strongly, same_weakly};
 use kcup_rust::respond::range::{self, Selected};
@@ -18,8 +21,13 @@ fn main() -> io::Result<()> {
     let (Some(corpus), Some(out)) = (arguments.next(), arguments.next()) else {
         return Err(io::Error::other("usage: verdicts CORPUS OUT"));
     };
-    let targets: [(&str, Judge); 4] =
-        [("guard", guard), ("range", range), ("accept_encoding", accept_encoding), ("etag", etag)];
+    let targets: [(&str, Judge); 5] = [
+        ("guard", guard),
+        ("range", range),
+        ("accept_encoding", accept_encoding),
+        ("etag", etag),
+        ("client", client),
+    ];
     for (target, judge) in targets {
         fs::write(out.join(target), verdicts(&corpus.join(target), judge)?)?;
     }
@@ -78,4 +86,19 @@ fn etag(input: &[u8]) -> String {
         same.map(|same| matches(lines(input), tag.as_bytes(), same).to_string()).join(" ")
     };
     ["\"abc\"", "W/\"abc-br\""].map(judge).join(" ")
+}
+
+/// The input is the value of each field.
+fn client(input: &[u8]) -> String {
+    let Ok(Parsed::Serve(options)) =
+        config::parse(["kcup", "--trusted-proxy=10.0.0.0/8,2001:db8::/48"].map(OsString::from))
+    else {
+        unreachable!("the options are valid");
+    };
+    let judge = |name: &str| {
+        let fields = lines(input).map(|line| [name.as_bytes(), b":", line, b"\r\n"].concat());
+        let head = Vec::from_iter(fields).concat();
+        access_log::client(Peer::Address([10, 0, 0, 1].into()), &head, &options.trusted_proxies).to_string()
+    };
+    ["forwarded", "x-forwarded-for"].map(judge).join(" ")
 }

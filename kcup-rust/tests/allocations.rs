@@ -35,7 +35,8 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 const REQUEST: &[u8] = b"GET /.well-known/mta-sts.txt HTTP/1.1\r\nhost: mta-sts.example.com\r\n\
-    user-agent: curl/8.0\r\naccept: */*\r\naccept-encoding: gzip, br\r\nif-none-match: \"x\"\r\n\r\n";
+    user-agent: curl/8.0\r\naccept: */*\r\naccept-encoding: gzip, br\r\nif-none-match: \"x\"\r\n\
+    forwarded: for=x, for=\"[2001:db8:1::1]:4711\"\r\nx-forwarded-for: x, 2001:db8:1::1, 2001:db8::2\r\n\r\n";
 
 fn responses(bytes: Bytes) -> Arc<Responses> {
     let Ok(Parsed::Serve(options)) = config::parse(["kcup".into()]) else {
@@ -67,8 +68,12 @@ fn a_request_allocates_nothing() {
 
 /// Once as many batches wait as may: then one that is handed over comes back.
 fn lines_allocate_nothing() {
+    let proxies = match config::parse(["kcup".into(), "--trusted-proxy=2001:db8::/48".into()]) {
+        Ok(Parsed::Serve(options)) => options.trusted_proxies,
+        _ => unreachable!("the options are valid"),
+    };
     for format in [LineFormat::Common, LineFormat::Json] {
-        let log = AccessLog::new(format);
+        let log = AccessLog::new(format, proxies.clone());
         let mut lines = log.lines(1);
         lines.meet(0, Peer::Address("2001:db8::1".parse().unwrap()));
         let mut line = || lines.add(0, Some(REQUEST), 200, 10240, 0);

@@ -24,10 +24,10 @@ _kcup() {
     --format) words='text json' ;;
     --mode) words='enforce testing none' ;;
     -f | --file) files=yes ;;
-    --text | --stdin-read-timeout-seconds | --max-content-bytes | --reload-interval-seconds | -h | --host | -p | --port | --path | --content-type | --header | --max-connections | --header-timeout-seconds | --idle-timeout-seconds | --write-timeout-seconds | --shutdown-timeout-seconds | --threads | --admin | --domain | --mx | --max-age) ;;
+    --text | --stdin-read-timeout-seconds | --max-content-bytes | --reload-interval-seconds | -h | --host | -p | --port | --path | --content-type | --header | --max-connections | --header-timeout-seconds | --idle-timeout-seconds | --write-timeout-seconds | --shutdown-timeout-seconds | --threads | --admin | --trusted-proxy | --domain | --mx | --max-age) ;;
     *)
       case $command in
-        "") words='healthcheck mta-sts --file --text --stdin-read-timeout-seconds --max-content-bytes --reload-interval-seconds --preset --host --port --path --status --content-type --header --compression --max-connections --header-timeout-seconds --idle-timeout-seconds --write-timeout-seconds --shutdown-timeout-seconds --threads --sandbox --admin --access-log --log-level --log-format --help --version' files=yes ;;
+        "") words='healthcheck mta-sts --file --text --stdin-read-timeout-seconds --max-content-bytes --reload-interval-seconds --preset --host --port --path --status --content-type --header --compression --max-connections --header-timeout-seconds --idle-timeout-seconds --write-timeout-seconds --shutdown-timeout-seconds --threads --sandbox --admin --access-log --trusted-proxy --log-level --log-format --help --version' files=yes ;;
         "healthcheck") words='--host --port --path --status --preset --help' ;;
         "mta-sts") words='lint txt new --help' ;;
         "mta-sts lint") words='--file --stdin-read-timeout-seconds --max-content-bytes --format --help' files=yes ;;

@@ -2,7 +2,11 @@
 // It must not let a response wait.
 package accesslog
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
+)
 
 const (
 	batchSize = 32 << 10 // bytes; a batch of this length is handed over
@@ -11,17 +15,18 @@ const (
 
 // Log brings lines to standard output. The nil one is that of no access log.
 type Log struct {
-	format string
-	out    *Stream
-	lost   atomic.Uint64
+	format  string
+	proxies config.Proxies
+	out     *Stream
+	lost    atomic.Uint64
 }
 
-// New makes a log of a format that was checked, of which off is none.
-func New(format string, out *Stream) *Log {
-	if format == "off" {
+// New makes the log that was asked for, if one was.
+func New(cfg *config.Config, out *Stream) *Log {
+	if cfg.AccessLog == "off" {
 		return nil
 	}
-	return &Log{format: format, out: out}
+	return &Log{format: cfg.AccessLog, proxies: cfg.TrustedProxies, out: out}
 }
 
 // Lost is how many lines standard output did not accept.
@@ -48,10 +53,13 @@ func (l *Log) Lines() *Lines {
 	return &Lines{log: l, stamp: stamp{layout: layouts[l.format]}, text: l.out.buffer()}
 }
 
-// Add adds a line. second is in Unix time; now is a time as Oldest gives it back.
+// Add adds a line, with the client in place of a peer that is a trusted proxy. second is in Unix time; now is a time as Oldest gives it back.
 func (l *Lines) Add(e *Entry, second int64, now uint32) {
 	if len(l.text) == 0 {
 		l.oldest = now
+	}
+	if e.Head != nil {
+		e.Peer = client(e.Peer, e.Head, &l.log.proxies)
 	}
 	if l.log.format == "json" {
 		l.text = e.appendJSON(l.text, l.stamp.at(second))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitlab.com/kcup/kcup/kcup-go/conformance"
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
 type vector struct {
@@ -26,13 +27,13 @@ func (v *vector) entry() *Entry {
 	e := &Entry{Status: v.Status, Bytes: v.Bytes}
 	e.Peer, _ = netip.ParseAddr(v.Peer) // what is none is a unix socket's
 	if v.Request != nil {
-		e.Request = []byte(*v.Request)
+		e.Head = []byte(*v.Request + "\r\nhost: a\r\n\r\n")
 	}
 	return e
 }
 
 func TestLinesAreThoseOfTheVectors(t *testing.T) {
-	common, json := New("common", quiet()).Lines(), New("json", quiet()).Lines()
+	common, json := inFormat("common", quiet()).Lines(), inFormat("json", quiet()).Lines()
 	for _, c := range conformance.Vectors[vector](t, "access_log", "case") {
 		for lines, want := range map[*Lines]string{common: c.Common, json: c.JSON} {
 			lines.text = lines.text[:0]
@@ -44,7 +45,9 @@ func TestLinesAreThoseOfTheVectors(t *testing.T) {
 	}
 }
 
-var entry = &Entry{Peer: netip.MustParseAddr("::1"), Request: []byte(`GET /\ HTTP/1.1`), Status: 200, Bytes: 6}
+var entry = &Entry{Peer: netip.MustParseAddr("::1"), Head: []byte("GET /\\ HTTP/1.1\r\n\r\n"), Status: 200, Bytes: 6}
+
+func inFormat(format string, out *Stream) *Log { return New(&config.Config{AccessLog: format}, out) }
 
 // quiet is a stream that nobody writes.
 func quiet() *Stream { return NewStream(nil, waiting) }
@@ -53,7 +56,7 @@ const waiting = 32
 
 func TestWhatIsLeftIsWrittenAtTheEndInOrder(t *testing.T) {
 	var out bytes.Buffer
-	log := New("common", NewStream(&out, waiting))
+	log := inFormat("common", NewStream(&out, waiting))
 	lines := log.Lines()
 	for second := range int64(2000) {
 		lines.Add(entry, second, 0)
@@ -74,7 +77,7 @@ func TestWhatIsLeftIsWrittenAtTheEndInOrder(t *testing.T) {
 }
 
 func TestNobodyWritingCostsLinesThatAreCountedAndNothingElse(t *testing.T) {
-	log := New("json", quiet())
+	log := inFormat("json", quiet())
 	lines := log.Lines()
 	add := func() { lines.Add(entry, 0, 0) }
 	const enough = 2 * waiting * batchSize / 100
@@ -93,7 +96,7 @@ func TestNobodyWritingCostsLinesThatAreCountedAndNothingElse(t *testing.T) {
 }
 
 func TestTheOldestLineIsTheFirstThatWasNotHandedOver(t *testing.T) {
-	lines := New("common", quiet()).Lines()
+	lines := inFormat("common", quiet()).Lines()
 	for _, first := range []uint32{7, 11} {
 		lines.Add(entry, 0, first)
 		lines.Add(entry, 0, first+1)
@@ -106,7 +109,7 @@ func TestTheOldestLineIsTheFirstThatWasNotHandedOver(t *testing.T) {
 
 func TestWritingGoesOnAfterTheStreamWasFlushed(t *testing.T) {
 	var out bytes.Buffer
-	log := New("common", NewStream(&out, waiting))
+	log := inFormat("common", NewStream(&out, waiting))
 	log.out.Start("")
 	for written := range 2 {
 		lines := log.Lines()
@@ -174,7 +177,7 @@ func TestAPieceEndsWithALine(t *testing.T) {
 }
 
 func BenchmarkLine(b *testing.B) {
-	log := New("common", NewStream(io.Discard, waiting))
+	log := inFormat("common", NewStream(io.Discard, waiting))
 	log.out.Start("")
 	lines := log.Lines()
 	b.ReportAllocs()

@@ -9,10 +9,10 @@ import (
 
 // Entry is what a line says of a response.
 type Entry struct {
-	Peer    netip.Addr // not a valid one: that of a unix socket
-	Request []byte     // the request line without its CRLF; nil when the head was refused
-	Status  uint16
-	Bytes   int // of the response's body
+	Peer   netip.Addr // not a valid one: that of a unix socket
+	Head   []byte     // from the request line on; nil when it was refused
+	Status uint16
+	Bytes  int // of the response's body
 }
 
 // layouts are how formats write a time.
@@ -36,10 +36,10 @@ func (s *stamp) at(second int64) []byte {
 func (e *Entry) appendCommon(b, when []byte) []byte {
 	b = append(e.appendPeer(b), " - - ["...)
 	b = append(append(b, when...), `] "`...)
-	if e.Request == nil {
+	if e.Head == nil {
 		b = append(b, '-')
 	} else {
-		b = appendEscaped(b, e.Request, `\x22`, `\x5C`)
+		b = appendEscaped(b, e.requestLine(), `\x22`, `\x5C`)
 	}
 	b = strconv.AppendUint(append(b, `" `...), uint64(e.Status), 10)
 	b = strconv.AppendInt(append(b, ' '), int64(e.Bytes), 10)
@@ -49,10 +49,10 @@ func (e *Entry) appendCommon(b, when []byte) []byte {
 func (e *Entry) appendJSON(b, when []byte) []byte {
 	b = append(append(b, `{"time":"`...), when...)
 	b = e.appendPeer(append(b, `","peer":"`...))
-	if e.Request == nil {
+	if e.Head == nil {
 		b = append(b, `","method":null,"target":null,"version":null`...)
 	} else {
-		method, rest, _ := bytes.Cut(e.Request, space)
+		method, rest, _ := bytes.Cut(e.requestLine(), space)
 		target, version, _ := bytes.Cut(rest, space)
 		b = append(append(b, `","method":"`...), method...)
 		b = appendEscaped(append(b, `","target":"`...), target, `\"`, `\\`)
@@ -62,6 +62,11 @@ func (e *Entry) appendJSON(b, when []byte) []byte {
 	b = strconv.AppendUint(append(b, `,"status":`...), uint64(e.Status), 10)
 	b = strconv.AppendInt(append(b, `,"bytes":`...), int64(e.Bytes), 10)
 	return append(b, '}', '\n')
+}
+
+func (e *Entry) requestLine() []byte {
+	line, _, _ := bytes.Cut(e.Head, lineEnd)
+	return line
 }
 
 func (e *Entry) appendPeer(b []byte) []byte {
@@ -88,5 +93,6 @@ func appendEscaped(b, text []byte, quote, backslash string) []byte {
 
 var (
 	space   = []byte(" ")
+	lineEnd = []byte("\r\n")
 	newline = []byte("\n")
 )

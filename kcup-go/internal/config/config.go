@@ -39,6 +39,7 @@ type Config struct {
 	Sandbox         string         // auto, off or required
 	Admin           netip.AddrPort // the zero value: none
 	AccessLog       string         // off, common or json
+	TrustedProxies  Proxies
 	LogLevel        string
 	LogFormat       string
 	Health          bool      // ask the server that these options would make, and serve nothing
@@ -97,6 +98,9 @@ func (s settings) meaning() Config {
 	}
 	cfg.Host, _ = parseHost(s.text("host"))
 	cfg.Admin, _ = parseSocket(s.text("admin"))
+	if text := s.text("trusted-proxy"); text != "" {
+		cfg.TrustedProxies, _ = parseProxies(text)
+	}
 	if path, ok := strings.CutPrefix(s.text("host"), unixPrefix); ok {
 		cfg.Unix = path
 	}

@@ -77,7 +77,7 @@ func (w *worker) respond(c *connection, g *guard.Guard, head []byte, behind int)
 	if w.request.Method == respond.Head {
 		body = nil
 	}
-	w.record(c, w.request.Method, head[g.Skip:g.FirstField-2], r.Status(choice), len(body))
+	w.record(c, w.request.Method, head[g.Skip:], r.Status(choice), len(body))
 	return w.send(c, r, body, end)
 }
 
@@ -89,11 +89,11 @@ func (w *worker) refuse(c *connection, status uint16) (sent bool) {
 	return w.send(c, r, body, refused)
 }
 
-// record tells of a response that begins. line is the request line, nil of a refused head.
-func (w *worker) record(c *connection, method respond.Method, line []byte, status uint16, length int) {
+// record tells of a response that begins. head is the request's, nil of a refused one.
+func (w *worker) record(c *connection, method respond.Method, head []byte, status uint16, length int) {
 	w.counters.countResponse(method, status)
 	if w.lines != nil {
-		entry := accesslog.Entry{Peer: w.peers[c.slot], Request: line, Status: status, Bytes: length}
+		entry := accesslog.Entry{Peer: w.peers[c.slot], Head: head, Status: status, Bytes: length}
 		w.lines.Add(&entry, w.clock.Unix, w.now)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
@@ -37,7 +38,7 @@ func another(t *testing.T, w *worker) (slot int32, other int) {
 
 func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {
 	head := []byte("HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n")
-	for _, access := range []*accesslog.Log{nil, accesslog.New("json", accesslog.NewStream(nil, 1))} {
+	for _, access := range []*accesslog.Log{nil, accesslog.New(&config.Config{AccessLog: "json"}, accesslog.NewStream(nil, 1))} {
 		w, slot, other := acquainted(t, access)
 		buffer := make([]byte, readSize)
 		respondOnce := func() {

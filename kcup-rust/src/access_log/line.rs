@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use crate::config::LineFormat;
 use crate::respond::date;
 
-/// A client.
+/// A client, or the proxy in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     Address(IpAddr),

@@ -3,6 +3,7 @@
 //!
 //! Each worker appends lines to a batch of its own. One thread writes the batches; those it has no room for are lost.
 
+mod client;
 mod line;
 mod writer;
 
@@ -16,10 +17,11 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{channel, Receiver, Sender};
 use tokio::sync::oneshot;
 
-use crate::config::LineFormat;
+use crate::config::{LineFormat, Proxies};
 use line::{append, stamp, Entry};
 use writer::{count, Writer};
 
+pub use client::client;
 pub use line::{escape, Peer, JSON};
 
 /// A batch of this many bytes is handed over.
@@ -38,6 +40,7 @@ enum Message {
 /// The access log of the process.
 pub struct AccessLog {
     format: LineFormat,
+    proxies: Proxies,
     messages: Sender<Message>,
     /// Belongs to the writer once it has started.
     inbox: Option<Receiver<Message>>,
@@ -46,15 +49,16 @@ pub struct AccessLog {
 
 impl AccessLog {
     /// Starts no thread yet.
-    pub fn new(format: LineFormat) -> AccessLog {
+    pub fn new(format: LineFormat, proxies: Proxies) -> AccessLog {
         let (messages, inbox) = channel(WAITING);
-        AccessLog { format, messages, inbox: Some(inbox), lost: Arc::default() }
+        AccessLog { format, proxies, messages, inbox: Some(inbox), lost: Arc::default() }
     }
 
     /// The lines of one worker. A batch is handed over when it is older than `age`, in the unit of the worker's clock.
     pub fn lines(&self, age: u32) -> Lines {
         Lines {
             format: self.format,
+            proxies: self.proxies.clone(),
             age,
             messages: self.messages.clone(),
             lost: self.lost.clone(),
@@ -105,6 +109,7 @@ impl AccessLog {
 /// The lines of one worker that are not handed over yet. Once its buffers have grown, a line allocates nothing.
 pub struct Lines {
     format: LineFormat,
+    proxies: Proxies,
     age: u32,
     messages: Sender<Message>,
     lost: Arc<AtomicU64>,
@@ -127,7 +132,7 @@ impl Lines {
         }
     }
 
-    /// Names the client of the connection that has this key from now on.
+    /// Names the peer of the connection that has this key from now on.
     pub fn meet(&mut self, key: usize, peer: Peer) {
         if key >= self.peers.len() {
             self.peers.resize(key + 1, peer);
@@ -142,7 +147,9 @@ impl Lines {
             self.begun = now;
             self.batch.reserve(BATCH);
         }
-        let entry = Entry { peer: self.peers[key], head, status, bytes };
+        let peer = self.peers[key];
+        let peer = head.map_or(peer, |head| client(peer, head, &self.proxies));
+        let entry = Entry { peer, head, status, bytes };
         append(&mut self.batch, self.format, &self.stamp, &entry);
         if self.batch.len() >= BATCH {
             self.hand_over();

@@ -6,6 +6,7 @@ mod check;
 mod table;
 mod options;
 mod preset;
+mod proxies;
 mod command;
 mod usage;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use usage::Line;
 pub use check::is_token_byte;
 pub use command::{Parsed, Question};
 pub use options::Options;
+pub use proxies::Proxies;
 pub use value::{escaped, quoted, Compression, Host, LineFormat, LogFormat, Preset, Sandbox};
 
 /// Reads the command line (`args` begins with the program's name) and the environment.

@@ -15,6 +15,7 @@ use structopt::clap::ArgMatches;
 use structopt::StructOpt;
 
 use super::check::{address_and_port, field, filled, host, media_type, path, whole, word, Checked};
+use super::proxies::{proxies, Proxies};
 use super::table::{Row, Table};
 use super::value::{quoted, Compression, Host, LineFormat, LogFormat, Preset, Sandbox};
 
@@ -53,6 +54,7 @@ pub struct Options {
     pub admin: Option<SocketAddr>,
     /// `None` is no access log.
     pub access_log: Option<LineFormat>,
+    pub trusted_proxies: Proxies,
     pub log_level: LevelFilter,
     pub log_format: LogFormat,
 }
@@ -110,6 +112,7 @@ impl Given {
             sandbox: self.one("sandbox", &table.sandbox, word)?,
             admin: self.maybe("admin", &table.admin, address_and_port)?,
             access_log: self.one("access-log", &table.access_log, word)?,
+            trusted_proxies: self.maybe("trusted-proxy", &table.trusted_proxy, proxies)?.unwrap_or_default(),
             log_level: self.one("log-level", &table.log_level, word)?,
             log_format: self.one("log-format", &table.log_format, word)?,
         })

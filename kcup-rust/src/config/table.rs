@@ -55,6 +55,8 @@ pub struct Table {
     pub admin: Option<String>,
     #[structopt(long, env, default_value = "off")]
     pub access_log: String,
+    #[structopt(long, env)]
+    pub trusted_proxy: Option<String>,
     #[structopt(long, env, default_value = "info")]
     pub log_level: String,
     #[structopt(long, env, default_value = "text")]

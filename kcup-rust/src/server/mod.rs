@@ -93,7 +93,7 @@ impl Server {
     /// Opens everything that serving needs, and starts no thread yet. Call it inside a tokio runtime.
     pub fn new(listener: Listener, options: &Options, content: Content) -> Result<Server, String> {
         let responses = Responses::new(content.collapse(Memory::open().spare()), options);
-        let log = options.access_log.map(AccessLog::new);
+        let log = options.access_log.map(|format| AccessLog::new(format, options.trusted_proxies.clone()));
         let view = View {
             responses: Arc::new(ArcSwap::from_pointee(responses)),
             counters: (0..options.threads).map(|_| Arc::default()).collect(),

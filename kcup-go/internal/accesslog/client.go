@@ -1,0 +1,132 @@
+package accesslog
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"unsafe"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
+	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
+)
+
+// client is whom a request with this head comes from, by the word of trusted proxies (K-128): the connection's peer, unless
+// that is one. Fields are read from their end, where the proxies have added what they saw: nothing before it, which a client
+// may have sent, can change how that is read.
+func client(peer netip.Addr, head []byte, proxies *config.Proxies) netip.Addr {
+	if !proxies.Contain(peer) {
+		return peer
+	}
+	forwarded, isForwarded := named(peer, head, "forwarded", forwardedFor, proxies)
+	other, isOther := named(peer, head, "x-forwarded-for", itself, proxies)
+	switch {
+	case isForwarded && isOther && forwarded != other:
+		return peer // one may be the proxy's and the other a client's (K-128c)
+	case isForwarded:
+		return forwarded
+	}
+	return other
+}
+
+// named is the client that the list in a field leads to (K-128a), if it has members.
+func named(peer netip.Addr, head []byte, name string, node func(member []byte) []byte, proxies *config.Proxies) (client netip.Addr, found bool) {
+	client = peer
+	for rest := head; len(rest) > 0; {
+		var line []byte
+		start := bytes.LastIndexByte(rest, '\n') + 1
+		line, rest = rest[start:], rest[:max(start-1, 0)]
+		list, more := valueOf(line, name)
+		for more {
+			var member []byte
+			if list, member, more = cutLast(list, ','); len(member) == 0 {
+				continue
+			}
+			found = true
+			address, ok := parseNode(node(member))
+			if !ok {
+				return client, true
+			}
+			if client = address; !proxies.Contain(address) {
+				return client, true
+			}
+		}
+	}
+	return client, found
+}
+
+func valueOf(line []byte, name string) (value []byte, ok bool) {
+	if len(line) <= len(name) || line[len(name)] != ':' || !bytes.EqualFold(line[:len(name)], []byte(name)) {
+		return nil, false
+	}
+	return bytes.TrimSuffix(line[len(name)+1:], []byte("\r")), true
+}
+
+// cutLast is what comes before and behind the last separator. One between quotation marks is none.
+func cutLast(text []byte, separator byte) (before, behind []byte, found bool) {
+	quoted := false
+	for at := len(text) - 1; at >= 0; at-- {
+		switch c := text[at]; {
+		case c == '"':
+			// Backwards, the first one without a backslash before it opens the quoted string.
+			quoted = !quoted || at > 0 && text[at-1] == '\\'
+		case c == separator && !quoted:
+			return text[:at], respond.Trim(text[at+1:]), true
+		}
+	}
+	return nil, respond.Trim(text), false
+}
+
+func itself(member []byte) []byte { return member }
+
+// forwardedFor is the one for of a member of forwarded (RFC 7239 section 4), without its quotation marks.
+func forwardedFor(member []byte) (node []byte) {
+	const name = "for="
+	found := 0
+	for more := true; more; {
+		var part []byte
+		member, part, more = cutLast(member, ';')
+		if len(part) >= len(name) && bytes.EqualFold(part[:len(name)], []byte(name)) {
+			node = part[len(name):]
+			found++
+		}
+	}
+	if found != 1 {
+		return nil
+	}
+	if n := len(node); n >= 2 && node[0] == '"' && node[n-1] == '"' {
+		return node[1 : n-1]
+	}
+	return node
+}
+
+// parseNode reads the address that a node is written with (K-128b).
+func parseNode(node []byte) (address netip.Addr, ok bool) {
+	text := unsafe.String(unsafe.SliceData(node), len(node)) // which an address without a zone does not keep
+	port := ""
+	inner, bracketed := strings.CutPrefix(text, "[")
+	if bracketed {
+		text, port, ok = strings.Cut(inner, "]")
+		if !ok {
+			return netip.Addr{}, false
+		}
+	} else if colon := strings.IndexByte(text, ':'); colon >= 0 && colon == strings.LastIndexByte(text, ':') {
+		text, port = text[:colon], text[colon:]
+	}
+	if strings.IndexByte(text, '%') >= 0 || !isPort(port) {
+		return netip.Addr{}, false
+	}
+	address, err := netip.ParseAddr(text)
+	return address.Unmap(), err == nil && (!bracketed || address.Is6())
+}
+
+// isPort: RFC 7239 section 6: none, a number, or an obfuscated port.
+func isPort(text string) bool {
+	const others = "._-"
+	for at, c := range []byte(text) {
+		isAlphanumeric := c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		if at == 0 && c != ':' || at > 0 && !isAlphanumeric && strings.IndexByte(others, c) < 0 {
+			return false
+		}
+	}
+	return len(text) != 1
+}
