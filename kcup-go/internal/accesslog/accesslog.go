@@ -58,9 +58,7 @@ func (l *Lines) Add(e *Entry, second int64, now uint32) {
 	if len(l.text) == 0 {
 		l.oldest = now
 	}
-	if e.Head != nil {
-		e.Peer = client(e.Peer, e.Head, &l.log.proxies)
-	}
+	e.Peer = client(e.Peer, e.Head, &l.log.proxies)
 	if l.log.format == "json" {
 		l.text = e.appendJSON(l.text, l.stamp.at(second))
 	} else {

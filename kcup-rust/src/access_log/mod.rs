@@ -147,8 +147,7 @@ impl Lines {
             self.begun = now;
             self.batch.reserve(BATCH);
         }
-        let peer = self.peers[key];
-        let peer = head.map_or(peer, |head| client(peer, head, &self.proxies));
+        let peer = client(self.peers[key], head.unwrap_or_default(), &self.proxies);
         let entry = Entry { peer, head, status, bytes };
         append(&mut self.batch, self.format, &self.stamp, &entry);
         if self.batch.len() >= BATCH {
