@@ -35,7 +35,7 @@ func named(peer netip.Addr, head []byte, name string, node func(member []byte) [
 		var line []byte
 		start := bytes.LastIndexByte(rest, '\n') + 1
 		line, rest = rest[start:], rest[:max(start-1, 0)]
-		list, more := valueOf(line, name)
+		list, more := valueOf(bytes.TrimSuffix(line, []byte("\r")), name, ':')
 		for more {
 			var member []byte
 			if list, member, more = cutLast(list, ','); len(member) == 0 {
@@ -54,11 +54,12 @@ func named(peer netip.Addr, head []byte, name string, node func(member []byte) [
 	return client, found
 }
 
-func valueOf(line []byte, name string) (value []byte, ok bool) {
-	if len(line) <= len(name) || line[len(name)] != ':' || !bytes.EqualFold(line[:len(name)], []byte(name)) {
+// valueOf is that of a field line, or of a parameter, if it has this name.
+func valueOf(text []byte, name string, separator byte) (value []byte, ok bool) {
+	if len(text) <= len(name) || text[len(name)] != separator || !bytes.EqualFold(text[:len(name)], []byte(name)) {
 		return nil, false
 	}
-	return bytes.TrimSuffix(line[len(name)+1:], []byte("\r")), true
+	return text[len(name)+1:], true
 }
 
 // cutLast is what comes before and behind the last separator. One between quotation marks is none.
@@ -80,24 +81,27 @@ func itself(member []byte) []byte { return member }
 
 // forwardedFor is the one for of a member of forwarded (RFC 7239 section 4), without its quotation marks.
 func forwardedFor(member []byte) (node []byte) {
-	const name = "for="
 	found := 0
 	for more := true; more; {
 		var part []byte
 		member, part, more = cutLast(member, ';')
-		if len(part) >= len(name) && bytes.EqualFold(part[:len(name)], []byte(name)) {
-			node = part[len(name):]
+		if value, ok := valueOf(part, "for", '='); ok {
+			node = value
 			found++
 		}
 	}
 	if found != 1 {
 		return nil
 	}
-	if n := len(node); n >= 2 && node[0] == '"' && node[n-1] == '"' {
-		return node[1 : n-1]
+	if inner, ok := bytes.CutPrefix(node, quotationMark); ok {
+		if inner, ok = bytes.CutSuffix(inner, quotationMark); ok {
+			return inner
+		}
 	}
 	return node
 }
+
+var quotationMark = []byte(`"`)
 
 // parseNode reads the address that a node is written with (K-128b).
 func parseNode(node []byte) (address netip.Addr, ok bool) {

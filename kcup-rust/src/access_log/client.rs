@@ -46,12 +46,15 @@ fn named<'h>(peer: Peer, members: impl Iterator<Item = Option<&'h [u8]>>, proxie
 
 /// The members of all lines of a field, from the last to the first.
 fn members<'h>(head: &'h [u8], name: &'static [u8]) -> impl Iterator<Item = &'h [u8]> {
-    let value = |line: &'h [u8]| {
-        let (start, rest) = line.split_at_checked(name.len())?;
-        rest.strip_prefix(b":")?.strip_suffix(b"\r").filter(|_| start.eq_ignore_ascii_case(name))
-    };
-    let lines = head.rsplit(|&byte| byte == b'\n').filter_map(value);
-    lines.flat_map(|value| parts(value, b',')).filter(|member| !member.is_empty())
+    let lines = head.rsplit(|&byte| byte == b'\n').filter_map(|line| line.strip_suffix(b"\r"));
+    let values = lines.filter_map(move |line| value_of(line, name, b':'));
+    values.flat_map(|value| parts(value, b',')).filter(|member| !member.is_empty())
+}
+
+/// The value of a field line, or of a parameter, if it has this name.
+fn value_of<'h>(text: &'h [u8], name: &[u8], separator: u8) -> Option<&'h [u8]> {
+    let (start, rest) = text.split_at_checked(name.len())?;
+    rest.strip_prefix(&[separator]).filter(|_| start.eq_ignore_ascii_case(name))
 }
 
 /// The parts of a text, from the last to the first. A separator between quotation marks is none.
@@ -74,10 +77,7 @@ fn parts(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
 
 /// The one `for` of a member of `forwarded` (RFC 7239 section 4), without its quotation marks.
 fn forwarded_for(member: &[u8]) -> Option<&[u8]> {
-    let mut values = parts(member, b';').filter_map(|part| {
-        let (name, value) = part.split_at_checked(4)?;
-        name.eq_ignore_ascii_case(b"for=").then_some(value)
-    });
+    let mut values = parts(member, b';').filter_map(|part| value_of(part, b"for", b'='));
     let value = values.next().filter(|_| values.next().is_none())?;
     Some(value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value))
 }
