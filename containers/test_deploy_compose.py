@@ -1,4 +1,5 @@
-"""deploy/compose.yaml and deploy/compose.healthcheck.yaml, started. test_e2e.py tests them as a sending mail server."""
+"""deploy/compose.yaml, with compose.healthcheck.yaml or compose.hosts.yaml, started. test_e2e.py tests it as a sending
+mail server."""
 
 import json
 import shutil
@@ -39,6 +40,34 @@ def test_a_policy_that_is_wrong_never_becomes_healthy(site):
     site.compose("up", "--detach", "--wait", "--wait-timeout", "10", check=False)
     assert 'cannot publish the policy from "/policy/mta-sts.txt"' in site.compose("logs", "kcup")
     assert site.status() != 200
+
+
+def test_another_host_has_content_of_its_own(image, tmp_path):
+    """The access log there shows the client that Traefik saw, and none that a client names."""
+    with new_site(tmp_path, image, ["mta-sts.example.com", "www.example.com"]) as site:
+        (tmp_path / "policy").mkdir()
+        shutil.copy(POLICY, tmp_path / "policy/mta-sts.txt")
+        site.environment["COMPOSE_FILE"] += ":compose.hosts.yaml"
+        site.compose("up", "--detach", "--wait")
+        until(site.status, lambda status: status == 200)
+        assert site.get()[2] == POLICY.read_bytes()
+        until(lambda: site.get("www.example.com", "/robots.txt")[0], lambda status: status == 200)
+        forged = {"X-Forwarded-For": "198.51.100.1", "Forwarded": "for=198.51.100.1"}
+        for query, headers in (("plain", {}), ("forged", forged)):
+            body = site.get("www.example.com", f"/robots.txt?{query}", headers)[2]
+            assert body == b"User-agent: *\nDisallow: /\n"
+        assert site.get("www.example.com", "/")[0] == 404
+        peers = until(lambda: logged(site, "robots"), lambda peers: len(peers) == 3)
+        containers = json.loads(docker("network", "inspect", site.network).stdout)[0]["Containers"]
+        traefik = containers[site.container("traefik")]["IPv4Address"].split("/")[0]
+        assert peers["/robots.txt?plain"] not in (traefik, "198.51.100.1")
+        assert peers["/robots.txt?forged"] == traefik, "Traefik sets one field and passes the other on: they disagree"
+
+
+def logged(site, service):
+    """The peers in its access log, by target."""
+    lines = [line for line in site.compose("logs", "--no-log-prefix", service).splitlines() if '"target"' in line]
+    return {entry["target"]: entry["peer"] for entry in map(json.loads, lines)}
 
 
 @pytest.mark.parametrize("missing", ["DOMAIN", "ACME_EMAIL"])

@@ -36,8 +36,8 @@ class Site(Edge):
 
     def lay_out(self, address):
         """The files of the site, where Traefik should have this address."""
-        for name in ("compose.yaml", "compose.healthcheck.yaml"):
-            shutil.copy(DEPLOY / name, self.directory)
+        for path in DEPLOY.glob("compose*.yaml"):
+            shutil.copy(path, self.directory)
         traefik = self.overlay(TRAEFIK) | {"networks": {"default": {"ipv4_address": address}}}
         network = {"name": self.network, "external": True}
         overlay = {"services": {"traefik": traefik}, "networks": {"default": network}}
