@@ -9,27 +9,32 @@ ARCHITECTURES := amd64 arm64
 ARCHITECTURE := $(patsubst x86_64,amd64,$(patsubst aarch64,arm64,$(shell uname -m)))
 # Files in images and archives get the time of the commit.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-# The name of an unreleased image: X.Y.Z-COMMIT.
+# The name of an unreleased image: X.Y.Z-COMMIT. Its program calls itself X.Y.Z, since it is the same as that of the release.
 PRERELEASE = $(VERSION)-$(shell git rev-parse --short=8 HEAD)
 CARGO := cargo
 VENV ?= .venv
 PYTHON := $(VENV)/bin/python
 # More workers than CPUs, since most cases wait for a clock or a socket.
-CONFORMANCE := $(PYTHON) -m pytest -q -n 4 conformance
+# With a report for GitLab, named after the target.
+PYTEST = $(PYTHON) -m pytest -q --junitxml bin/junit/$@.xml
+CONFORMANCE = $(PYTEST) -n 4 conformance
 # Tests in which several goroutines work on the same data, except one in which the race detector makes compression too slow.
 RACED := access_log admin admin_load connections end notify reload
 CARGO_FUZZ := 0.13.1
 CARGO_MUTANTS := 27.1.0
+CARGO_DENY := 0.20.2
 GREMLINS := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZ_SECONDS ?= 60
 ENGINE := containers/with-engine
 PIPELINE := containers/test_pipeline.py
-CONTAINERS := $(PYTHON) -m pytest -q containers --ignore $(PIPELINE)
+CONTAINERS = $(PYTEST) containers --ignore $(PIPELINE)
 
 SHELL_FILES = .ci/run kcup-rust/build kcup-go/build kcup-go/race kcup-go/mutated containers/build containers/base-images \
-  containers/with-engine release/publish release/push share/completions/kcup.bash
+  containers/save containers/with-engine release/latest release/publish release/push share/completions/kcup.bash
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
+MARKDOWN_FILES = $(shell git ls-files '*.md')
 
 SCENARIOS = $(basename $(notdir $(wildcard bench/scenarios/*.toml)))
 GNU = $(shell uname -m)-unknown-linux-gnu
@@ -37,9 +42,10 @@ MUSL = $(shell uname -m)-unknown-linux-musl
 # With function names and frame pointers, for perf.
 PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
-EACH := build run test unit lint fuzz test-containers build-release sbom image image-publish image-release
-.PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak soak-readme mutants mutants-rust mutants-go mutants-suite test-vm vm vm-set-up verdicts corpus lint-shared readme clean \
-  get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
+EACH := build run test unit lint audit fuzz test-containers build-release sbom image image-publish image-release
+BUILD_IMAGES = containers/build rust $(ARCHITECTURES) && containers/build go $(ARCHITECTURES)
+.PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak soak-readme mutants mutants-rust mutants-go mutants-suite test-vm test-engine vm vm-set-up verdicts corpus lint-shared readme clean \
+  audit-licences test-images get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
   bench bench-all bench-ready bench-baselines bench-install bench-readme bench-guard $(SCENARIOS:%=bench-%) \
   unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%)
 
@@ -63,7 +69,7 @@ $(addprefix run-,$(TWINS)): run-%: build-%
 
 ## test [-rust|-go]             unit tests and the whole conformance suite
 test: unit verdicts release-check stepped-clock share-set-up $(VENV)/conformance.ok
-	$(PYTHON) -m pytest -q release/test_check.py share
+	$(PYTEST) release share --junitxml bin/junit/release.xml
 	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
 
 $(addprefix test-,$(TWINS)): test-%: unit-% build-% stepped-clock $(VENV)/conformance.ok
@@ -92,7 +98,7 @@ unit-go:
 	cd kcup-go && go vet ./... && CGO_ENABLED=0 go test ./... && CGO_ENABLED=1 go test -race ./...
 
 unit-bench: $(VENV)/bench.ok $(VENV)/conformance.ok
-	$(PYTHON) -m pytest -q bench
+	$(PYTEST) bench
 
 ## race                         part of the suite against kcup-go with Go's race detector, about a minute
 race: $(VENV)/conformance.ok
@@ -116,6 +122,13 @@ test-vm: build vm-set-up $(VENV)/conformance.ok
 ## vm ARGS="--scenario idle"    one attack (ARGS=--help lists them)
 vm: build vm-set-up
 	python3 vm $(ARGS)
+
+## test-engine                  the engine that containers/with-engine starts, in such a machine, half a minute
+ENGINE_NEEDS := cpio docker.io iproute2 kmod qemu-system-x86
+test-engine: build-go
+	@dpkg-query --show $(ENGINE_NEEDS) >/dev/null 2>&1 || { echo "installing $(ENGINE_NEEDS)"; apt-get update -qq; \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(ENGINE_NEEDS) >/dev/null; }
+	python3 vm/engine bin/kcup-go
 
 VM_NEEDS := qemu-system-x86 cpio nginx-light lighttpd wrk
 vm-set-up:
@@ -152,13 +165,31 @@ lint-shared: $(VENV)/lint.ok
 	$(VENV)/bin/hadolint --config lint/hadolint.yaml kcup-rust.Dockerfile kcup-go.Dockerfile
 	$(VENV)/bin/yamllint --strict --config-file lint/yamllint.yaml $(YAML_FILES)
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.gitlab-ci .gitlab-ci.yml
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.renovate renovate.json
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose*.yaml deploy/swarm/stack.yaml
+	$(PYTHON) lint/links.py $(MARKDOWN_FILES)
 
-## fuzz [-rust|-go]             each fuzz target for FUZZ_SECONDS (60); kcup-rust's need the nightly toolchain
+## audit [-rust|-go]            licences and sources of kcup-rust's dependencies; known vulnerabilities of both programs, whose
+##                              databases are fetched
+audit: audit-rust audit-go
+
+audit-rust: audit-licences
+	cd kcup-rust && $(CARGO) deny --locked check advisories
+
+audit-licences:
+	@[ "$$(cargo-deny --version 2>/dev/null)" = "cargo-deny $(CARGO_DENY)" ] \
+	  || $(CARGO) install --quiet --locked cargo-deny --version $(CARGO_DENY)
+	cd kcup-rust && $(CARGO) deny --locked check licenses bans sources
+
+audit-go:
+	cd kcup-go && go run $(GOVULNCHECK) ./...
+
+## fuzz [-rust|-go]             each fuzz target for FUZZ_SECONDS (60); kcup-rust's need the toolchain NIGHTLY
 fuzz: fuzz-rust fuzz-go
 
 # No sanitizer, since the fuzzed code has no unsafe blocks. cargo-fuzz enables debug assertions, which catch overflows.
-FUZZ_RUST = $(CARGO) +nightly fuzz
+NIGHTLY ?= nightly
+FUZZ_RUST = $(CARGO) +$(NIGHTLY) fuzz
 
 fuzz-rust: fuzz-tool
 	cd kcup-rust && $(FUZZ_RUST) build --sanitizer none && for target in $$($(FUZZ_RUST) list); do \
@@ -227,8 +258,13 @@ $(addprefix image-,$(TWINS)): image-%:
 ## test-containers [-rust|-go]  test the images and all of deploy/ in a real Docker engine, which is started if none is running;
 ##                              without a suffix also ci-local and every benchmark
 test-containers: containers-set-up ci-local-set-up
-	$(ENGINE) bash -c 'containers/build rust $(ARCHITECTURES) && containers/build go $(ARCHITECTURES) \
-	  && $(CONTAINERS) && $(PYTHON) -m pytest -q $(PIPELINE) && export QUICK=1 && $(MAKE) bench-install bench-all'
+	$(ENGINE) bash -c '$(BUILD_IMAGES) && $(CONTAINERS) && $(PYTHON) -m pytest -q $(PIPELINE) \
+	  && export QUICK=1 && $(MAKE) bench-install bench-all'
+
+## test-images                  build images with the programs in bin/release, test them and all of deploy/, and save them in bin/images
+test-images: containers-set-up
+	cd bin/release && sha256sum --check --quiet $(TWINS:%=kcup-%.sha256)
+	PREBUILT=bin/release $(ENGINE) bash -c '$(BUILD_IMAGES) && $(CONTAINERS) && containers/save bin/images'
 
 $(addprefix test-containers-,$(TWINS)): test-containers-%: containers-set-up
 	$(ENGINE) bash -c 'containers/build $* $(ARCHITECTURES) && $(CONTAINERS) --twin $*'
@@ -252,7 +288,7 @@ bin/tools/manifests: containers/tools/go.mod containers/tools/manifests/main.go
 
 ## ci-local                     run .gitlab-ci.yml for a release branch, main and a tag, with a local git remote and registry
 ci-local: ci-local-set-up
-	$(ENGINE) $(PYTHON) -m pytest -q $(PIPELINE)
+	$(ENGINE) bash -c '$(BUILD_IMAGES) && $(PYTHON) -m pytest -q $(PIPELINE)'
 
 ci-local-set-up: $(VENV)/conformance.ok $(VENV)/release.ok release/node_modules
 
@@ -299,17 +335,21 @@ release-prep:
 release-publish:
 	release/publish "$(GIT_REMOTE)"
 
-## image-publish [-rust|-go]    push vX.Y.Z-COMMIT to the registry given by CI_REGISTRY, CI_REGISTRY_IMAGE, _USER and _PASSWORD
+## image-publish [-rust|-go]    push the images in bin/images as vX.Y.Z-COMMIT to the registry given by CI_REGISTRY, CI_REGISTRY_IMAGE,
+##                              _USER and _PASSWORD
 image-publish: image-publish-rust image-publish-go
 
-$(addprefix image-publish-,$(TWINS)): image-publish-%:
-	$(ENGINE) bash -c 'IMAGE_VERSION=$(PRERELEASE) containers/build $* $(ARCHITECTURES) && release/push $* $(PRERELEASE) v$(PRERELEASE)'
+$(addprefix image-publish-,$(TWINS)): image-publish-%: bin/tools/crane
+	release/push $* v$(PRERELEASE)
 
-## image-release [-rust|-go]    push vX.Y.Z and latest
+## image-release [-rust|-go]    push them as vX.Y.Z, and as `latest` if it is the newest version tagged on BRANCH of GIT_REMOTE
 image-release: image-release-rust image-release-go
 
-$(addprefix image-release-,$(TWINS)): image-release-%:
-	$(ENGINE) bash -c 'containers/build $* $(ARCHITECTURES) && release/push $* $(VERSION) v$(VERSION) latest'
+$(addprefix image-release-,$(TWINS)): image-release-%: bin/tools/crane
+	latest=$$(release/latest "$(GIT_REMOTE)" "$(BRANCH)") && release/push $* v$(VERSION) $$latest
+
+bin/tools/crane: release/tools/go.mod
+	cd release/tools && go build -o ../../$@ github.com/google/go-containerregistry/cmd/crane
 
 ## bench                        list the benchmarks, and how long each takes
 ## bench-NAME, bench-all        run one or all, as root; results are in bench/results (QUICK=1: a smoke run)

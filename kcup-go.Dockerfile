@@ -1,6 +1,6 @@
 # kcup-go: one static binary and nothing else. kcup-rust.Dockerfile has the same stages and comments.
 # Built for $TARGETARCH on any machine, by cross-compiling and not by emulation.
-FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY VERSION ./
 COPY kcup-go kcup-go

@@ -1,6 +1,6 @@
 # kcup-rust: one static binary and nothing else. kcup-go.Dockerfile has the same stages and comments.
 # Built for $TARGETARCH on any machine, by cross-compiling and not by emulation.
-FROM --platform=$BUILDPLATFORM rust:1.95-slim-bookworm AS build
+FROM --platform=$BUILDPLATFORM rust:1.95.0-slim-bookworm AS build
 RUN rustup target add x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 WORKDIR /src
 COPY VERSION ./

@@ -15,7 +15,7 @@ from pipeline.registry import Registry
 from platforms import MACHINES, running
 
 TWINS = ["rust", "go"]
-BUILD = ["release-prep", "build-rust", "build-go"]
+BUILD = ["release-prep", "build-rust", "build-go", "images"]
 TAG = f"v{VERSION}"
 
 
@@ -50,6 +50,9 @@ def project(place, remote, registry):
             "CI_SERVER_SHELL_SSH_HOST": "127.0.0.1",
             "DEPLOY_KEY": remote.key_file,
             "DEPLOY_KNOWN_HOSTS": known_hosts,
+            "CI_REPOSITORY_URL": remote.repository,
+            # Of the images' tests, which `make test-containers` runs, too.
+            "PYTEST_ADDOPTS": "-k serves_a_mounted_file",
         },
     )
 
@@ -61,16 +64,25 @@ def passed(project, *jobs, **variables):
     return printed
 
 
+def layers(name):
+    return json.loads(docker("inspect", name).stdout)[0]["RootFS"]["Layers"]
+
+
 @pytest.fixture(scope="module")
-def prerelease(project, registry):
+def compiled():
+    """The layers of the images that were built by their Dockerfiles, before the pipeline builds its own."""
+    images = [(twin, architecture) for twin in TWINS for architecture in MACHINES]
+    return {(twin, machine): layers(f"kcup-{twin}:{VERSION}-{machine}") for twin, machine in images}
+
+
+@pytest.fixture(scope="module")
+def prerelease(project, registry, compiled):
     """A release branch's pipeline, the name that its images should have, and the existing tags."""
     project.git("checkout", "--quiet", "-b", f"release-{TAG}")
     project.date_the_changelog()
     passed(project, *BUILD, "image-publish")
     name = f"{TAG}-{project.git('rev-parse', '--short=8', 'HEAD')}"
-    yield name, {twin: registry.tags(repository(twin)) for twin in TWINS}
-    for twin in TWINS:
-        docker("rmi", *(f"kcup-{twin}:{name.removeprefix('v')}-{architecture}" for architecture in MACHINES))
+    return name, {twin: registry.tags(repository(twin)) for twin in TWINS}
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +141,11 @@ def test_the_tag_is_only_pushed_with_this_key_to_this_host(merged, refused):
     assert references == {"refs/heads/main": merged}
 
 
+def test_a_fork_sets_no_tag(project, merged, refused, remote):
+    assert "DEPLOY_KEY is not set, so this project sets no tags" in passed(project, "tag", DEPLOY_KEY="")
+    assert remote.references() == {"refs/heads/main": merged}
+
+
 def test_main_tags_the_version_once(project, remote, merged, released):
     tagged = {"refs/heads/main": merged, f"refs/tags/{TAG}": merged}
     assert remote.references() == tagged
@@ -141,6 +158,12 @@ def test_a_tag_publishes_the_release(twin, registry, released):
     platforms = registry.platforms(repository(twin), released)
     assert set(platforms) == {f"linux/{architecture}" for architecture in MACHINES}
     assert registry.platforms(repository(twin), "latest") == platforms
+
+
+def test_the_release_is_the_prerelease_to_the_byte(twin, registry, prerelease, released):
+    """Both pipelines are of the same commit."""
+    before = registry.platforms(repository(twin), prerelease[0])
+    assert registry.platforms(repository(twin), released) == before
 
 
 @pytest.fixture
@@ -180,8 +203,13 @@ def test_what_was_published_is_described(twin, architecture, pulled, project, me
 
 
 @pytest.mark.parametrize("architecture", MACHINES)
-def test_the_same_program_comes_of_another_folder(twin, architecture, pulled, project, new_name, tmp_path):
-    """The job built it in a folder below this test's, the image in a container."""
+def test_the_dockerfile_makes_the_same_layer(twin, architecture, pulled, compiled):
+    """A job compiled what was published in a folder below this test's, the Dockerfile in a container."""
+    assert layers(pulled(architecture)) == compiled[twin, architecture]
+
+
+@pytest.mark.parametrize("architecture", MACHINES)
+def test_the_program_that_was_published_can_be_downloaded(twin, architecture, pulled, project, new_name, tmp_path):
     name = new_name()
     docker("create", "--name", name, pulled(architecture))
     docker("cp", f"{name}:/kcup", str(tmp_path / "kcup"))

@@ -12,8 +12,7 @@ import bcrypt
 from debian import program
 
 LISTENING = re.compile(r"listening on (127\.0\.0\.1:\d+)")
-LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
-MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+INDEX = "application/vnd.oci.image.index.v1+json"
 
 
 class Registry:
@@ -62,8 +61,8 @@ class Registry:
         return set(self.ask(f"{repository}/tags/list")["tags"])
 
     def platforms(self, repository, tag):
-        """The digest of each platform's image in the tag's manifest list."""
-        answer = self.ask(f"{repository}/manifests/{tag}", LIST)
-        assert answer["mediaType"] == LIST
+        """The digest of each platform's image in the tag's index."""
+        answer = self.ask(f"{repository}/manifests/{tag}", INDEX)
+        assert answer["mediaType"] == INDEX
         images = [(image["platform"], image["digest"]) for image in answer["manifests"]]
         return {f"{platform['os']}/{platform['architecture']}": digest for platform, digest in images}
