@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PREPARED = ["release/check.py", "release/readme.py", "release/publish", "release/latest"]
+PREPARED = ["release/check.py", "release/publish", "release/latest"]
 SECTION = "## [{}] - 2026-02-28\n\n- A thing.\n"
 
 
