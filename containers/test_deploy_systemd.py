@@ -38,8 +38,11 @@ class Machine:
 
     def run(self, *command, check=True):
         done = subprocess.run([*self.inside, *command], **ONE_TEXT, timeout=30, check=False)
-        assert done.returncode == 0 or not check, f"{' '.join(command)}: {done.stdout}"
+        assert done.returncode == 0 or not check, f"{' '.join(command)}: {done.stdout}\n{self.journal()}"
         return done.stdout  # text, with CRLF read as LF
+
+    def journal(self, *options):
+        return self.run("journalctl", "--no-pager", *(options or ["--lines=20"]), check=False)
 
     def install(self):
         """As the first lines of kcup.service say."""
@@ -184,7 +187,7 @@ def test_a_reload_publishes_a_new_policy(machine):
         pass
     machine.policy.write_text("version: STSv1\n")
     machine.run("systemctl", "reload", "kcup.service")
-    while "the last good content stays" not in machine.run("journalctl", "--unit=kcup.service"):
+    while "the last good content stays" not in machine.journal("--unit=kcup.service"):
         pass
     assert "mode: enforce" in machine.ask()
     assert machine.show("kcup.service", "MainPID") == began
@@ -209,7 +212,7 @@ def test_what_must_not_be_published_is_not_served(machine):
     machine.policy.write_text("version: STSv1\nmode: enforce\n")
     machine.run("systemctl", "start", "kcup.service", check=False)
     assert machine.show("kcup.service", "ActiveState") != "active"
-    assert 'cannot publish the policy from "/etc/kcup/mta-sts.txt"' in machine.run("journalctl", "--unit=kcup.service")
+    assert 'cannot publish the policy from "/etc/kcup/mta-sts.txt"' in machine.journal("--unit=kcup.service")
 
 
 def test_one_process_for_each_node_shares_the_port(machine):
