@@ -1,4 +1,4 @@
-"""deploy/swarm/stack.yaml in a real Swarm of one node, under load, while image and policy change.
+"""deploy/swarm/stack.yaml and route.yaml in a real Swarm of one node, under load, while image and policy change.
 
 The fleet is of both programs on the way from one to the other. What a client may count on: no request fails twice (one
 retry of a GET, RFC 9110 section 9.2.2), an answer is of one policy, and a tag of one program is good at the other."""
@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -45,8 +46,9 @@ class Fleet(Edge):
         make_traefik(TRAEFIK["image"])
         self.directory, self.name = directory, f"kcup-test-{uuid.uuid4().hex[:8]}"
         (directory / "policy").mkdir()
-        (directory / "stack.yaml").write_text(STACK.read_text())
-        overlay = {"version": "3.8", "services": {"traefik": self.overlay(TRAEFIK)}}
+        for file in STACK.parent.iterdir():
+            shutil.copy(file, directory)
+        overlay = {"version": "3.9", "services": {"traefik": self.overlay(TRAEFIK)}}
         (directory / "test.yaml").write_text(json.dumps(overlay))
 
     def deploy(self, image, content):

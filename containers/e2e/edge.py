@@ -47,9 +47,13 @@ class Edge:
         (self.tls / "new").rename(self.tls / "tls.yaml")
 
     def overlay(self, service):
-        """The additions to a Traefik service in a compose file."""
-        options = ["--providers.file.directory=/tls", "--certificatesResolvers.acme.acme.caServer=https://127.0.0.1:1/"]
-        return {"command": service["command"] + options, "volumes": [f"{self.tls}:/tls:ro"]}
+        """Additions to the Traefik of a compose file: certificates in its directory, beside the route."""
+        provider, (route,) = "--providers.file.directory=", [config["target"] for config in service["configs"]]
+        assert f"{provider}{Path(route).parent}" in service["command"]
+        (self.tls / "route.yaml").symlink_to(route)
+        options = [option for option in service["command"] if not option.startswith(provider)]
+        options += [f"{provider}/tls", "--certificatesResolvers.acme.acme.caServer=https://127.0.0.1:1/"]
+        return {"command": options, "volumes": [f"{self.tls}:/tls:ro"]}
 
     @functools.cached_property
     def trust(self):

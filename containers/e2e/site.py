@@ -13,8 +13,8 @@ from conftest import ROOT, docker
 
 from e2e.edge import Edge, environment, make_traefik
 
-DEPLOY = ROOT / "deploy"
-TRAEFIK = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["traefik"]
+COMPOSE = ROOT / "deploy" / "compose.yaml"
+TRAEFIK = yaml.safe_load(COMPOSE.read_text())["services"]["traefik"]
 
 
 class Site(Edge):
@@ -25,7 +25,7 @@ class Site(Edge):
         make_traefik(TRAEFIK["image"])
         self.directory, self.names = directory, names
         project = f"kcup-test-{uuid.uuid4().hex[:8]}"
-        self.network = f"{project}_default"
+        self.network, self.inside = f"{project}_default", f"{project}_inside"
         self.environment = environment(image) | {
             "HTTPS_PORT": "127.0.0.1:",
             "COMPOSE_PROJECT_NAME": project,
@@ -36,9 +36,12 @@ class Site(Edge):
 
     def lay_out(self, address):
         """The files of the site, where Traefik should have this address."""
-        for path in DEPLOY.glob("compose*.yaml"):
+        for path in COMPOSE.parent.glob("compose*.yaml"):
             shutil.copy(path, self.directory)
         traefik = self.overlay(TRAEFIK) | {"networks": {"default": {"ipv4_address": address}}}
+        # It is also the Traefik of somebody who has one already, and starts containers with labels.
+        traefik["command"] += ["--providers.docker.exposedByDefault=false"]
+        traefik["volumes"] += ["${DOCKER_SOCKET}:/var/run/docker.sock:ro"]
         network = {"name": self.network, "external": True}
         overlay = {"services": {"traefik": traefik}, "networks": {"default": network}}
         (self.directory / "test.yaml").write_text(json.dumps(overlay))
@@ -56,11 +59,11 @@ class Site(Edge):
         return self.compose("ps", "--quiet", service).strip()
 
     def labels(self, domain):
-        """Options of `docker run` that put a container behind Traefik as compose.yaml does, for another domain."""
-        labels = json.loads(self.compose("config", "--format", "json"))["services"]["kcup"]["labels"]
-        router = domain.replace(".", "-")
-        named = {key.replace("mta-sts", router): value.replace("example.com", domain) for key, value in labels.items()}
-        return [f"--network={self.network}", *(f"--label={key}={value}" for key, value in named.items())]
+        """Options of `docker run` that put a container behind Traefik, for another domain."""
+        router = f"traefik.http.routers.{domain.replace('.', '-')}"
+        labels = ["traefik.enable=true", f"{router}.entryPoints=https", f"{router}.tls.certResolver=acme"]
+        labels.append(f"{router}.rule=Host(`mta-sts.{domain}`)")
+        return [f"--network={self.network}", *(f"--label={label}" for label in labels)]
 
     @functools.cached_property
     def published(self):
