@@ -1,6 +1,6 @@
 use super::*;
 
-use crate::config::{self, Parsed};
+use crate::config::tests::options;
 
 #[derive(serde::Deserialize)]
 struct Vectors {
@@ -21,11 +21,8 @@ fn peer(text: &str) -> Peer {
 }
 
 fn trusting(list: Option<&str>) -> Proxies {
-    let options = list.map(|list| format!("--trusted-proxy={list}").into());
-    match config::parse(["kcup".into()].into_iter().chain(options)) {
-        Ok(Parsed::Serve(options)) => options.trusted_proxies,
-        _ => panic!("{list:?} is not accepted"),
-    }
+    let option = list.map(|list| format!("--trusted-proxy={list}"));
+    options(&[], &Vec::from_iter(option.as_deref())).trusted_proxies
 }
 
 #[test]
