@@ -155,7 +155,7 @@ def waits_for_content(twin, name, args):
         with server:
             assert server.wait() == 1
             span = Span(time.monotonic() - before, time.monotonic() - after)
-            reason = "not at its end after 1 seconds (raise --stdin-read-timeout-seconds)"
+            reason = "not at its end after 1 second (raise --stdin-read-timeout-seconds)"
             assert server.stderr() == f"kcup: cannot read content from {name}: {reason}\n"
             return span
 

@@ -29,6 +29,7 @@ func main() {
 	case err != nil || text != "":
 	case cfg.Question != nil:
 		ops.QuitByDefault()
+		ops.Prompt(content.Prompt(&cfg))
 		text, status, err = content.Answer(&cfg)
 	case cfg.Health:
 		err = ops.Health(&cfg)
@@ -47,13 +48,14 @@ func serve(cfg *config.Config) (status int, err error) {
 	stderr.Start("")
 	defer stderr.Flush(lastWords)
 	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg, stdout)
+	ops.Tell(log.Info, content.Prompt(cfg))
 	hasMemory, done := server.HasMemory(cfg)
 	loaded, err := content.Await(cfg, hasMemory, signals)
 	done()
 	if loaded == nil {
 		return 0, err // without one a signal came first (K-13)
 	}
-	ops.Tell(log, loaded)
+	ops.Tell(log.Warn, loaded.Warnings...)
 	s, err := server.New(cfg, loaded, access, log)
 	if err != nil {
 		return 0, err
@@ -66,6 +68,7 @@ func serve(cfg *config.Config) (status int, err error) {
 	if err := ops.EnterSandbox(cfg, log); err != nil { // from here on nothing else can be opened
 		return 0, err
 	}
+	ops.Tell(log.Info, loaded.News(cfg, nil)...)
 	reload := ops.NewReload(cfg, s, manager, log)
 	admin.Serve(version, s, &reload.Reloads, access, log)
 	s.Start()

@@ -1,7 +1,8 @@
-"""SPEC.md as data: its numbers, its table of options, its table of metrics."""
+"""SPEC.md as data: its numbers, its tables of options, events and metrics."""
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 METRIC = "`(?:kcup|process)_"
@@ -51,6 +52,24 @@ def options():
 def metrics():
     """The rows of the table, in its order."""
     return [Metric(name.strip("`"), kind, labels(cell), text) for name, kind, cell, text in rows("| `", 4, METRIC)]
+
+
+@cache
+def events():
+    """The wordings of K-20's table as regular expressions, each with its levels."""
+    table = [(re.findall(r"`([^`]+)`", words), levels.split(", ")) for words, levels, _ in rows("| `", 3)]
+    return [(wording(template), levels) for templates, levels in table for template in templates]
+
+
+def wording(template):
+    """A number of 1 has the singular."""
+    text = re.sub(r"\bN (\w+)s\b", r"(?:1 \1|(?!1 )\\d+ \1s)", re.escape(template).replace("\\ ", " "))
+    text = re.sub(r"\b[NMLC]\b", r"\\d+", text)
+    return re.sub(r"\b(?:ID|NAME|TYPE|PATH|WHY|REASON|URL|PARTS|MESSAGE)\b", ".+", text)
+
+
+def is_event(message, level):
+    return any(level in levels and re.fullmatch(text, message) for text, levels in events())
 
 
 def rows(start, columns, pattern=""):

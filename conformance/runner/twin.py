@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from .contract import is_event
 from .kernel import landlock_version
 
 AT = r"http://(\[[0-9a-f:.]+\]|[0-9.]+):(\d+)/"
@@ -93,6 +94,7 @@ class Server:
         """The messages logged so far at these levels, for --log-format json, without a line that is still being
         written."""
         events = [json.loads(line) for line in self.stderr().rpartition("\n")[0].splitlines()]
+        assert all(is_event(event["msg"], event["level"]) for event in events), events
         return [event["msg"] for event in events if event["level"] in levels]
 
     def signal(self, number=signal.SIGTERM):

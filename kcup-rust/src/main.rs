@@ -17,7 +17,10 @@ fn main() -> ExitCode {
     let nothing = |()| (String::new(), 0);
     let done = match config::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => Ok((text, 0)),
-        Ok(Parsed::Ask(options, question)) => policy::answer(&options, &question).map_err(|why| (why, 1)),
+        Ok(Parsed::Ask(options, question)) => {
+            content::prompt(&options).inspect(|prompt| stream::prompt(prompt));
+            policy::answer(&options, &question).map_err(|why| (why, 1))
+        }
         Ok(Parsed::CheckHealth(options)) => health::check(&options).map(nothing).map_err(|why| (why, 1)),
         Ok(Parsed::Serve(options)) => run(options).map(nothing).map_err(|why| (why, 1)),
         Err(why) => Err((why, 2)),
@@ -30,6 +33,7 @@ fn run(options: Options) -> Result<(), String> {
     let passed = Listener::passed()?;
     server::may_have_descriptors(&options)?;
     ops::log::init(options.log_level, options.log_format);
+    content::prompt(&options).inspect(|prompt| log::info!("{prompt}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot("start"))?;
     runtime.block_on(serve(Arc::new(options), passed))
@@ -48,6 +52,7 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     let manager = Notifier::from_env();
     sandbox::enter(&options)?;
     server.start()?;
+    server.view().responses().content.news(&options, None).iter().for_each(|event| log::info!("{event}"));
     let reload = Reload::new(&options)?;
     admin.map_or(Ok(()), |admin| admin.start(server.view().clone(), reload.counts.clone()))?;
     // A manager that does not read must not keep clients waiting.

@@ -5,6 +5,7 @@ package content
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -42,7 +43,6 @@ type Content struct {
 	Plain        bool   // it has no variants because memory is short
 	Variants     [Codings]Variant
 	Warnings     []string // for the person who runs kcup
-	Advice       string   // what there is to do elsewhere, if anything
 }
 
 // Variant is one encoding of the content; without a Body it does not exist.
@@ -60,6 +60,25 @@ func (c *Content) Offset(part []byte) (fd int, at int64, ok bool) {
 		fd, at, ok = c.variants.Offset(part)
 	}
 	return fd, at, ok
+}
+
+// News are the events that tell of it once it is served: at the start, or after a reload of what was served before.
+func (c *Content) News(cfg *config.Config, before *Content) (news []string) {
+	what := fmt.Sprintf("%s, %s", Counted(int64(len(c.Bytes)), "byte"), c.MediaType)
+	switch {
+	case before == nil && cfg.Path != "":
+		news = append(news, fmt.Sprintf("serving %s at %s: %s", name(cfg), cfg.Path, what))
+	case before == nil:
+		news = append(news, fmt.Sprintf("serving %s: %s", name(cfg), what))
+	case before.SourceDigest == c.SourceDigest:
+		news = append(news, fmt.Sprintf("reloaded %s: unchanged, %s", name(cfg), what))
+	default:
+		news = append(news, fmt.Sprintf("reloaded %s: changed, %s", name(cfg), what))
+	}
+	if cfg.Preset == config.MTASTS && (before == nil || before.ETag != c.ETag) {
+		news = append(news, advice(c.Bytes))
+	}
+	return news
 }
 
 // Size is how many bytes are held in memory.

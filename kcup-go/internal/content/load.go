@@ -111,17 +111,27 @@ func unreadable(cfg *config.Config, err error) error {
 		err = errNoMemory
 	case errors.Is(err, os.ErrDeadlineExceeded): // a file that makes its reader wait
 		err = errNotRegular
+	case err == errEmpty && isPiped(cfg):
+		err = fmt.Errorf("%w (a container gets it with docker run -i)", err)
 	}
 	return fmt.Errorf("cannot read content from %s: %w", origin(cfg), Reason(err))
 }
 
 // origin is where content comes from, as errors call it.
 func origin(cfg *config.Config) string {
+	if cfg.File != "" {
+		return `"` + name(cfg) + `"`
+	}
+	return name(cfg)
+}
+
+// name is the same in events, where that of a file has no quotes.
+func name(cfg *config.Config) string {
 	switch {
 	case cfg.Text != "":
 		return "--text"
 	case cfg.File == "":
 		return "standard input"
 	}
-	return fmt.Sprintf("%q", cfg.File)
+	return config.Escaped(cfg.File)
 }

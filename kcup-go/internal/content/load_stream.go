@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
@@ -24,9 +26,21 @@ func readStream(cfg *config.Config, hasMemory HasMemory) (source Source, err err
 		read.Name, read.OneShot = cfg.File, true
 		return read, failed
 	case <-time.After(cfg.StdinTimeout):
-		return source, fmt.Errorf("not at its end after %d seconds (raise --stdin-read-timeout-seconds)", cfg.StdinTimeout/time.Second)
+		return source, fmt.Errorf("not at its end after %s (raise --stdin-read-timeout-seconds)",
+			Counted(int64(cfg.StdinTimeout/time.Second), "second"))
 	}
 }
+
+// Prompt is what to tell somebody who may not know that kcup waits for what is typed (K-12a), or nothing.
+func Prompt(cfg *config.Config) string {
+	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || !isPiped(cfg) {
+		return ""
+	}
+	return "reading standard input, a terminal: end it with Ctrl-D on a line of its own"
+}
+
+// isPiped says whether the content is that of standard input.
+func isPiped(cfg *config.Config) bool { return cfg.File == "" && cfg.Text == "" }
 
 func readToEnd(cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	file := os.Stdin

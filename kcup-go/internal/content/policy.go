@@ -12,22 +12,26 @@ import (
 // enoughPolicy is how many bytes of a policy are read: one more than it may have.
 const enoughPolicy = mtasts.MaxSize + 1
 
-// publish makes the content of an MTA-STS policy, with warnings and advice for the person who publishes it.
+// publish makes the content of an MTA-STS policy, with warnings for the person who publishes it.
 func publish(source Source, cfg *config.Config) (*Content, error) {
 	defer source.Release()
 	findings, err := publishable(source.Bytes, cfg)
 	if err != nil {
 		return nil, err
 	}
-	digest, record := source.Digest(), mtasts.Record(source.Bytes)
+	digest := source.Digest()
 	served := Source{Bytes: mtasts.Served(source.Bytes), Name: source.Name, Modified: source.Modified, OneShot: source.OneShot}
 	c := Build(served, cfg, time.Now())
 	c.SourceDigest = digest
 	for _, line := range findings.Lines() {
 		c.Warnings = append(c.Warnings, "mta-sts: "+line)
 	}
-	c.Advice = fmt.Sprintf("mta-sts: publish %s as the TXT record of _mta-sts.DOMAIN", record)
 	return c, nil
+}
+
+// advice is what to do elsewhere once a policy is served.
+func advice(policy []byte) string {
+	return fmt.Sprintf("mta-sts: publish %s as the TXT record of _mta-sts.DOMAIN", mtasts.Record(policy))
 }
 
 // publishable returns the findings of a policy that may be published. An error has a line for each of one that may not

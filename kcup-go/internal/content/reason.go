@@ -18,7 +18,15 @@ var (
 )
 
 func errTooLarge(most int64) error {
-	return fmt.Errorf("it is larger than %d bytes (raise --max-content-bytes)", most)
+	return fmt.Errorf("it is larger than %s (raise --max-content-bytes)", Counted(most, "byte"))
+}
+
+// Counted is a number of something, in the singular if it is one.
+func Counted(number int64, what string) string {
+	if number != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", number, what)
 }
 
 // Reason is why the system refused something, in the words of SPEC and without what a library was doing.

@@ -19,7 +19,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
-	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
 // Print writes what was asked for to standard output. Even writing nothing would wait for one that takes nothing.
@@ -52,13 +51,19 @@ func NewLog(out io.Writer, level, format string) *logrus.Logger {
 	return log
 }
 
-// Tell logs what there is to say of content that was loaded.
-func Tell(log *logrus.Logger, c *content.Content) {
-	for _, warning := range c.Warnings {
-		log.Warn(warning)
+// Tell logs events, if there are any, by a method of a log.
+func Tell(say func(...any), events ...string) {
+	for _, event := range events {
+		if event != "" {
+			say(event)
+		}
 	}
-	if c.Advice != "" {
-		log.Info(c.Advice)
+}
+
+// Prompt tells the person at a terminal what to do, if anything.
+func Prompt(text string) {
+	if text != "" {
+		_, _ = fmt.Fprintln(os.Stderr, "kcup: "+text)
 	}
 }
 

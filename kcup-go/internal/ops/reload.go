@@ -114,12 +114,13 @@ func (r *Reload) load(source content.Source, err error) {
 		r.fail(err.Error())
 		return
 	}
-	Tell(r.log, c)
+	Tell(r.log.Warn, c.Warnings...)
+	news := c.News(r.cfg, r.server.Content())
 	c.Collapse(r.server.Spare())
 	r.server.Replace(c)
 	r.OK.Add(1)
 	r.failure = ""
-	r.log.Infof("loaded %d bytes", len(c.Bytes))
+	Tell(r.log.Info, news...)
 }
 
 // fail logs each line, unless it did so at the last read (K-101).

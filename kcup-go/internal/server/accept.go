@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
 const (
@@ -197,6 +199,6 @@ func (a *acceptor) open() (total int) {
 func (a *acceptor) warn(err error) {
 	if now := time.Now(); now.Sub(a.lastLog) >= time.Second {
 		a.lastLog = now
-		a.log.Warnf("cannot accept connections for now: %v", err)
+		a.log.Warnf("cannot accept connections, trying again: %v", content.Reason(err))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
 
@@ -117,13 +118,18 @@ func (e envelope) tell() {
 	}
 }
 
-// log says what was decided; the first time it warns where it is memory that is short.
+// log says which limits were lowered, and why; the first time it warns where it is memory that is short.
 func (e envelope) log(wanted int, first bool, log *logrus.Logger) {
-	kept, sockets := e.kept/1024, e.sockets/1024
-	if e.short && first {
-		log.Warnf("memory for %d connections, not --max-connections %d; %d KiB for incomplete heads, %d KiB for what the kernel holds",
-			e.maxConnections, wanted, kept, sockets)
-	} else {
-		log.Infof("at most %d connections, %d KiB for incomplete heads, %d KiB for what the kernel holds", e.maxConnections, kept, sockets)
+	connections := content.Counted(int64(e.maxConnections), "connection")
+	switch {
+	case e.short && first:
+		log.Warnf("at most %s, not %d: the memory limit allows no more", connections, wanted)
+	case e.short:
+		log.Infof("at most %s, not %d: the memory limit allows no more", connections, wanted)
+	case e.maxConnections < wanted:
+		log.Infof("at most %s, not %d: the limit on open files allows no more", connections, wanted)
+	case !first:
+		log.Infof("at most %s again", connections)
 	}
+	log.Debugf("limits: %s, %d KiB for incomplete heads, %d KiB for what the kernel holds", connections, e.kept/1024, e.sockets/1024)
 }

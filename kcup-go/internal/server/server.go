@@ -123,7 +123,8 @@ func (s *Server) Drain(signals <-chan os.Signal) error {
 	case err := <-s.failed:
 		return err
 	case <-time.After(s.config.ShutdownTimeout):
-		s.common.log.Warnf("the drain took longer than %d seconds: %d connections were cut", s.config.ShutdownTimeout/time.Second, s.acceptor.open())
+		s.common.log.Warnf("the drain is over after %s: %s cut", content.Counted(int64(s.config.ShutdownTimeout/time.Second), "second"),
+			content.Counted(int64(s.acceptor.open()), "connection"))
 		s.acceptor.tellAll(func(m *mailbox) { m.cut = true })
 		select {
 		case <-done:

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
+	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
@@ -142,7 +143,7 @@ func (w *worker) adopt(fd int32) {
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
 		if w.now >= w.silence {
 			w.silence = w.now + ticks(time.Second)
-			w.log.Warnf("cannot watch a connection: %v", err)
+			w.log.Warnf("cannot watch a connection: %v", content.Reason(err))
 		}
 		w.close(c, shed)
 	} else if w.lines != nil && !w.meet(c) {

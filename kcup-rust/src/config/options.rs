@@ -17,7 +17,7 @@ use structopt::StructOpt;
 use super::check::{address_and_port, field, filled, host, media_type, path, whole, word, Checked};
 use super::proxies::{proxies, Proxies};
 use super::table::{Row, Table};
-use super::value::{quoted, Compression, Host, LineFormat, LogFormat, Preset, Sandbox};
+use super::value::{escaped, quoted, Compression, Host, LineFormat, LogFormat, Preset, Sandbox};
 
 /// Every option, checked.
 #[derive(Debug, Clone)]
@@ -62,10 +62,20 @@ pub struct Options {
 impl Options {
     /// The name of the content's source in errors.
     pub fn origin(&self) -> String {
-        match &self.file {
-            _ if self.text.is_some() => "--text".into(),
-            Some(file) => quoted(file.as_os_str().as_bytes()),
-            None => "standard input".into(),
+        let name = self.name();
+        if self.file.is_some() {
+            format!("\"{name}\"")
+        } else {
+            name
+        }
+    }
+
+    /// The same in events, where a file's name has no quotes.
+    pub fn name(&self) -> String {
+        match (&self.text, &self.file) {
+            (Some(_), _) => "--text".into(),
+            (None, Some(file)) => escaped(file.as_os_str().as_bytes()),
+            (None, None) => "standard input".into(),
         }
     }
 }

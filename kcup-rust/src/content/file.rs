@@ -12,6 +12,7 @@ use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
 use super::compress::memory_for_variants;
+use super::reason::counted;
 use super::shared::{Filling, Shared};
 use crate::config::Options;
 
@@ -180,7 +181,10 @@ pub fn digest(from: impl Read, size: u64, most: u64) -> io::Result<Option<super:
 
 fn judge_size(size: u64, most: u64) -> io::Result<()> {
     match size > most {
-        true => Err(io::Error::other(format!("it is larger than {most} bytes (raise --max-content-bytes)"))),
+        true => {
+            let most = counted(most, "byte");
+            Err(io::Error::other(format!("it is larger than {most} (raise --max-content-bytes)")))
+        }
         false => Ok(()),
     }
 }
@@ -213,9 +217,9 @@ fn wait(from: &File, started: Instant, limit: Duration) -> io::Result<()> {
     loop {
         let left = limit.saturating_sub(started.elapsed());
         if left.is_zero() {
-            let seconds = limit.as_secs();
+            let seconds = counted(limit.as_secs(), "second");
             return Err(io::Error::other(format!(
-                "not at its end after {seconds} seconds (raise --stdin-read-timeout-seconds)"
+                "not at its end after {seconds} (raise --stdin-read-timeout-seconds)"
             )));
         }
         let left = left.try_into().map_err(io::Error::other)?;

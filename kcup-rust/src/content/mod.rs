@@ -18,9 +18,9 @@ use sha2::Sha256;
 use crate::config::{Compression, Options, Preset};
 
 pub use load::{apart, load_unless};
-pub use reason::{cannot, reason};
+pub use reason::{cannot, counted, reason};
 pub use shared::{Filling, Shared};
-pub use source::{again, look, needs, Source};
+pub use source::{again, look, needs, prompt, Source};
 
 /// A SHA-256.
 pub type Digest = [u8; 32];
@@ -92,6 +92,24 @@ impl Content {
     pub fn collapse(mut self, spare: u64) -> Content {
         self.identity.body.collapse(spare);
         self
+    }
+
+    /// The events that tell of it once it is served: at the start, or after a reload of what was served `before`.
+    pub fn news(&self, options: &Options, before: Option<&Content>) -> Vec<String> {
+        let (name, bytes) = (options.name(), counted(self.identity.body.len() as u64, "byte"));
+        let what = format!("{bytes}, {}", self.media_type.to_str().expect("it is visible ASCII"));
+        let path = options.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
+        let mut news = match before {
+            None => vec![format!("serving {name}{path}: {what}")],
+            Some(before) if before.source_digest == self.source_digest => {
+                vec![format!("reloaded {name}: unchanged, {what}")]
+            }
+            Some(_) => vec![format!("reloaded {name}: changed, {what}")],
+        };
+        if options.preset.is_some() && before.is_none_or(|before| before.identity.tag != self.identity.tag) {
+            news.push(policy::advice(&self.identity.body));
+        }
+        news
     }
 
     /// The bytes of memory that it takes.

@@ -6,13 +6,17 @@ use super::source::{read, ENOUGH_OF_A_POLICY};
 use crate::config::{LogFormat, Options, Question};
 use crate::mta_sts::{self, Findings};
 
-/// The bytes to serve. Logs warnings, and the TXT record to publish.
+/// The bytes to serve. Logs warnings.
 ///
 /// An error has a line for each finding.
 pub fn publish(policy: &[u8], from: &str) -> Result<Bytes, String> {
     sound(policy, from)?.lines().for_each(|line| log::warn!("mta-sts: {line}"));
-    log::info!("mta-sts: publish {} as the TXT record of _mta-sts.DOMAIN", mta_sts::record(policy));
     Ok(mta_sts::served(policy).into())
+}
+
+/// What to do elsewhere once this policy is served.
+pub fn advice(policy: &[u8]) -> String {
+    format!("mta-sts: publish {} as the TXT record of _mta-sts.DOMAIN", mta_sts::record(policy))
 }
 
 /// The output of `kcup mta-sts lint` or `txt`, and the exit status. An error has the lines of K-11 or K-92.

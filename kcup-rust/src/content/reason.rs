@@ -9,6 +9,11 @@ pub fn cannot(what: &str) -> impl Fn(io::Error) -> String + '_ {
     move |error| format!("cannot {what}: {}", reason(&error))
 }
 
+/// A number of something, in the singular if it is one.
+pub fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Why something failed, in lower case and without a number.
 pub fn reason(error: &io::Error) -> String {
     let known = match error.kind() {

@@ -1,7 +1,7 @@
 //! Reading the content whole: at the start, and again for a reload (K-11, K-12, K-101).
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::SystemTime;
@@ -47,8 +47,21 @@ impl Source {
     }
 }
 
+const EMPTY: &str = "it is empty";
+
 fn empty() -> io::Error {
-    io::Error::other("it is empty")
+    io::Error::new(ErrorKind::UnexpectedEof, EMPTY)
+}
+
+/// Whether the content is that of standard input.
+fn is_piped(options: &Options) -> bool {
+    options.file.is_none() && options.text.is_none()
+}
+
+/// What to tell somebody who may not know that kcup waits for what is typed (K-12a).
+pub fn prompt(options: &Options) -> Option<&'static str> {
+    (is_piped(options) && io::stdin().is_terminal())
+        .then_some("reading standard input, a terminal: end it with Ctrl-D on a line of its own")
 }
 
 /// The number of bytes that are read of the file.
@@ -127,6 +140,9 @@ fn unreadable(options: &Options, error: &io::Error) -> String {
     let reason = match error.kind() {
         // A file in memory says that storage is full.
         ErrorKind::OutOfMemory | ErrorKind::StorageFull => "there is not enough memory for it".into(),
+        ErrorKind::UnexpectedEof if is_piped(options) => {
+            format!("{EMPTY} (a container gets it with docker run -i)")
+        }
         _ => reason(error),
     };
     format!("cannot read content from {}: {reason}", options.origin())

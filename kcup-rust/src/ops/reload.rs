@@ -106,8 +106,9 @@ impl Reload {
         let make = move || Ok(Responses::new(Content::new(read?, &options)?.collapse(spare), &options));
         match content::apart(make).await {
             Ok(responses) => {
-                log::info!("loaded {} bytes", responses.content.identity.body.len());
+                let news = responses.content.news(&self.options, Some(&server.view().responses().content));
                 server.replace(responses).await;
+                news.iter().for_each(|event| log::info!("{event}"));
                 self.counts.ok.fetch_add(1, Relaxed);
                 self.failure = None;
             }

@@ -24,6 +24,11 @@ fn write_within(stream: &impl AsFd, text: &[u8], timeout: Timespec) {
     }
 }
 
+/// Tells the person at a terminal what to do.
+pub fn prompt(text: &str) {
+    offer(&stderr(), format!("kcup: {text}\n").as_bytes());
+}
+
 /// Prints the result of a command: its text, or each line of its error. The number is the exit status.
 pub fn report(done: Result<(String, u8), (String, u8)>) -> ExitCode {
     let status = match done {

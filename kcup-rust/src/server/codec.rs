@@ -40,7 +40,6 @@ pub fn response<'a>(
     let whole = read.parse_with_uninit_headers(head, &mut fields).is_ok_and(|status| status.is_complete());
     let (true, Some(method), Some(target)) = (whole, read.method, read.path) else {
         // httparse refuses a head that the guard let through. No such head is known.
-        log::debug!("a request head passed the guard and not the library");
         return refusal(StatusCode::BAD_REQUEST, responses, now, out);
     };
     let request = Request { method, path: path(target), fields: read.headers };

@@ -3,11 +3,13 @@
 
 use std::fs;
 
+use log::Level;
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 
 use super::cgroup::Memory;
 use super::guard::MAX_HEAD;
 use crate::config::Options;
+use crate::content::counted;
 
 /// The cost of one silent connection, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
 /// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 also charges the socket object, at accept(2): 3.9 KiB. See docs/adr/0004.
@@ -119,17 +121,23 @@ impl Envelope {
         }
     }
 
-    /// Logs the limits; the first time it warns if memory is short.
+    /// Logs the limits that are lowered, and why; the first time it warns if memory is short.
     pub fn log(&self, wanted: usize, first: bool) {
-        let Envelope { max_connections, kept, sockets, .. } = self;
-        let (kept, sockets) = (kept / 1024, sockets / 1024);
-        let parts = format!("{kept} KiB for incomplete heads, {sockets} KiB for what the kernel holds");
-        match self.short && first {
-            true => log::warn!(
-                "memory for {max_connections} connections, not --max-connections {wanted}; {parts}"
+        let Envelope { max_connections, kept, sockets, short, .. } = *self;
+        let connections = counted(max_connections as u64, "connection");
+        match max_connections < wanted {
+            true if short => log::log!(
+                if first { Level::Warn } else { Level::Info },
+                "at most {connections}, not {wanted}: the memory limit allows no more"
             ),
-            false => log::info!("at most {max_connections} connections, {parts}"),
+            true => log::info!("at most {connections}, not {wanted}: the limit on open files allows no more"),
+            false if !first => log::info!("at most {connections} again"),
+            false => (),
         }
+        let (kept, sockets) = (kept / 1024, sockets / 1024);
+        log::debug!(
+            "limits: {connections}, {kept} KiB for incomplete heads, {sockets} KiB for what the kernel holds"
+        );
     }
 }
 

@@ -39,7 +39,7 @@ use worker::{Limits, Worker};
 
 use crate::access_log::AccessLog;
 use crate::config::Options;
-use crate::content::{cannot, reason, Content};
+use crate::content::{cannot, counted, reason, Content};
 use crate::respond::Responses;
 
 pub use envelope::{has_memory, may_have_descriptors};
@@ -135,7 +135,7 @@ impl Server {
             let failed = failed.clone();
             let run = move || {
                 if let Err(error) = worker.run() {
-                    let _ = failed.try_send(format!("a worker ended: {}", reason(&error)));
+                    let _ = failed.try_send(format!("a worker failed: {}", reason(&error)));
                 }
             };
             let thread = thread::Builder::new().name(format!("worker-{number}"));
@@ -162,13 +162,16 @@ impl Server {
     /// Stops listening and responds to the requests that were sent, for at most `--shutdown-timeout-seconds`.
     pub async fn drain(mut self) -> Result<(), String> {
         let end = Instant::now() + self.shutdown_timeout;
+        log::info!("draining");
         self.view.draining.store(true, Relaxed);
         // Connections that are still in the backlog when the time is over are cut with the others.
         let _ = tokio::time::timeout(self.shutdown_timeout, self.acceptor.drain()).await;
         let open = self.acceptor.close();
         let ended = tokio::time::timeout_at(end.into(), self.failures.get_mut().recv()).await;
         if ended.is_err() {
-            log::warn!("the drain's time is over: {} connections cut", open());
+            let (time, cut) = (self.shutdown_timeout.as_secs(), open() as u64);
+            let (time, cut) = (counted(time, "second"), counted(cut, "connection"));
+            log::warn!("the drain is over after {time}: {cut} cut");
         }
         if let Some(log) = &self.log {
             log.end().await;

@@ -119,7 +119,7 @@ fn a_fifo_without_an_end_is_given_up_in_time() {
     let scratch = Scratch::new("slow");
     let path = scratch.fifo();
     let options = options(&["-f", &path, "--stdin-read-timeout-seconds=1"]);
-    let why = "not at its end after 1 seconds (raise --stdin-read-timeout-seconds)";
+    let why = "not at its end after 1 second (raise --stdin-read-timeout-seconds)";
     for with_writer in [false, true] {
         let held = with_writer.then(|| File::options().read(true).write(true).open(&path).unwrap());
         if let Some(mut held) = held.as_ref() {
