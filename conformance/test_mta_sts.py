@@ -42,12 +42,11 @@ def test_lint(twin, vector, tmp_path):
     write_file(tmp_path / "p", policy)
     status = 0 if "id" in vector else 1
     found = told(vector)
-    text = "".join(f"{line}\n" for _, line in found)
-    assert outcome(twin.run(["mta-sts", "lint", "p"], cwd=tmp_path)) == (status, text, "")
+    assert outcome(twin.run(["mta-sts", "lint", "p"], cwd=tmp_path)) == (status, listed("p", vector), "")
     result = twin.run(["mta-sts", "lint", "--format", "json"], stdin=policy)
     findings = json.loads(result.stdout)
     assert [finding.get("rule") for finding in findings] == [rule for rule, _ in found]
-    assert [as_text(finding) for finding in findings] == text.splitlines()
+    assert [as_text(finding) for finding in findings] == [line for _, line in found]
     compact = json.dumps(findings, separators=(",", ":"))
     assert outcome(result) == (status, vector.get("json", compact) + "\n", "")
 
@@ -61,9 +60,15 @@ def told(vector):
     return [*found, (None, f"and {vector['more']} more")] if "more" in vector else found
 
 
+def listed(file, vector):
+    """The lines of K-93."""
+    return "".join(f"{file}:{line if rule else ' ' + line}\n" for rule, line in told(vector))
+
+
 def as_text(finding):
     if "more" in finding:
         return "and {more} more".format(**finding)
+    assert finding["file"] == "<stdin>"
     breaks = f"; breaks: {', '.join(finding['breaks'])}" if finding["breaks"] else ""
     return "{line}:{column}: {severity}: {message} (RFC 8461 section {section})".format(**finding) + breaks
 
@@ -73,9 +78,8 @@ def as_text(finding):
 def test_txt_of_every_policy(twin, vector):
     """The id if there is no error, otherwise the findings."""
     policy = to_bytes(vector["policy"])
-    refused = "kcup: cannot publish the policy from standard input: "
-    lines = "".join(f"{refused}{line}\n" for _, line in told(vector))
-    want = (0, f"v=STSv1; id={vector['id']};\n", "") if "id" in vector else (1, "", lines)
+    refused = "kcup: cannot publish the policy from standard input\n" + listed("<stdin>", vector)
+    want = (0, f"v=STSv1; id={vector['id']};\n", "") if "id" in vector else (1, "", refused)
     assert outcome(twin.run(["mta-sts", "txt"], stdin=policy)) == want
 
 
@@ -85,8 +89,8 @@ def test_txt(twin, vector, tmp_path):
     write_file(tmp_path / "p", vector["policy"].encode())
     result = outcome(twin.run(["mta-sts", "txt", "p", *vector["args"]], cwd=tmp_path))
     if "findings" in vector:
-        refused = 'kcup: cannot publish the policy from "p": '
-        assert result == (1, "", "".join(f"{refused}{finding}\n" for finding in vector["findings"]))
+        refused = ['kcup: cannot publish the policy from "p"', *(f"p:{finding}" for finding in vector["findings"])]
+        assert result == (1, "", "\n".join([*refused, ""]))
     else:
         assert result == (usage_error(vector) if "refused" in vector else (0, vector["printed"], ""))
 
@@ -134,13 +138,13 @@ def test_every_line_end_is_served_as_crlf_and_nothing_is_added(serve):
 @pytest.mark.spec("K-92", "K-97")
 def test_warnings_and_the_record_are_logged_before_the_address(serve, twin):
     record = twin.run(["mta-sts", "txt"], stdin=POLICY).stdout.decode().strip()
-    server = serve("--preset", "mta-sts", "--log-format", "json", content=POLICY)
+    server = serve("--preset", "mta-sts", "--log-format", "json", "--max-connections", "100", content=POLICY)
     events = [json.loads(line) for line in server.stderr().splitlines()]
-    logged = [(event["level"], event["msg"]) for event in events if event["msg"].startswith("mta-sts: ")]
-    findings = twin.run(["mta-sts", "lint"], stdin=POLICY).stdout.decode().splitlines()
+    logged = [(event["level"], event["msg"]) for event in events if not event["msg"].startswith("serving")]
+    findings = twin.run(["mta-sts", "lint", "hello.txt"], cwd=server.directory).stdout.decode().splitlines()
     assert len(findings) == 2
     assert logged == [
-        *(("warn", f"mta-sts: {finding}") for finding in findings),
+        *(("warn", finding) for finding in findings),
         ("info", f"mta-sts: publish {record} as the TXT record of _mta-sts.DOMAIN"),
     ]
 
@@ -172,8 +176,9 @@ def test_a_wrong_file_costs_a_policy_server_nothing(serve, line):
         path = server.directory / "hello.txt"
         rename_over(path, line * (8 * MIB // len(line)))
         server.signal(signal.SIGHUP)
-        (warning,) = warned(server, begun + 1)[begun:]
-        assert warning.endswith("chasquid" + STAYS) and ": error: the policy is over 65536 bytes (" in warning
+        refused, finding = warned(server, begun + 2)[begun:]
+        assert refused == 'cannot publish the policy from "hello.txt"' + STAYS
+        assert finding.endswith("chasquid") and ": error: the policy is over 65536 bytes (" in finding
         assert get(server.address, TARGET).body == SERVED
         until(lambda: group.used() < used + MIB)
         server.stop()
@@ -186,10 +191,9 @@ def test_a_reload_warns_of_a_hundred_findings_and_of_how_many_more_there_are(ser
     begun = len(server.events("warn"))
     rename_over(server.directory / "hello.txt", POLICY + b"\n" * 1000)
     server.signal(signal.SIGHUP)
-    found = warned(server, begun + 101)[begun:]
-    refused = 'cannot publish the policy from "hello.txt": '
-    assert all(warning.startswith(refused) and warning.endswith(STAYS) for warning in found)
-    assert (len(found), found[-1]) == (101, f"{refused}and 901 more{STAYS}")
+    refused, *found = warned(server, begun + 102)[begun:]
+    assert refused == 'cannot publish the policy from "hello.txt"' + STAYS
+    assert (len(found), found[-1]) == (101, "hello.txt: and 901 more")
 
 
 @pytest.mark.spec("K-95")
@@ -211,5 +215,6 @@ def test_what_is_no_policy_is_not_loaded(twin, args, tmp_path):
             check=False,
         )
         assert (ran.returncode, group.kills()) == (1, 0)
-    assert b"10923:1: error: the policy is over 65536 bytes" in ran.stdout + ran.stderr
-    assert len((ran.stdout + ran.stderr).splitlines()) == 1
+    *_, finding = (ran.stdout + ran.stderr).splitlines()
+    assert b":10923:1: error: the policy is over 65536 bytes" in finding
+    assert (len(ran.stdout.splitlines()), len(ran.stderr.splitlines())) == ((1, 0) if "lint" in args else (0, 2))

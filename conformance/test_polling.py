@@ -120,8 +120,9 @@ def a_policy_with_an_error_is_refused_by_polling_too(twin):
     with Server(twin, args, files=[("p", policy, None)]) as server:
         begun = len(server.events("warn"))
         become(server.directory / "p", {"content": policy.decode() + "\n"})
-        until(lambda: len(server.events("warn")) > begun)
-        assert all("cannot publish" in event and event.endswith(STAYS) for event in server.events("warn")[begun:])
+        refused, *findings = until(lambda: len(found := server.events("warn")[begun:]) > 1 and found)
+        assert refused == 'cannot publish the policy from "p"' + STAYS
+        assert all(finding.startswith("p:") for finding in findings)
         assert get(server.address, target).body == policy
 
 

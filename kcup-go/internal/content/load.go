@@ -125,6 +125,14 @@ func origin(cfg *config.Config) string {
 	return name(cfg)
 }
 
+// fileName is the same in findings, as compilers have it.
+func fileName(cfg *config.Config) string {
+	if isPiped(cfg) {
+		return "<stdin>"
+	}
+	return name(cfg)
+}
+
 // name is the same in events, where that of a file has no quotes.
 func name(cfg *config.Config) string {
 	switch {

@@ -3,6 +3,7 @@ package content
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
@@ -23,9 +24,7 @@ func publish(source Source, cfg *config.Config) (*Content, error) {
 	served := Source{Bytes: mtasts.Served(source.Bytes), Name: source.Name, Modified: source.Modified, OneShot: source.OneShot}
 	c := Build(served, cfg, time.Now())
 	c.SourceDigest = digest
-	for _, line := range findings.Lines() {
-		c.Warnings = append(c.Warnings, "mta-sts: "+line)
-	}
+	c.Warnings = append(c.Warnings, findings.Lines(fileName(cfg))...)
 	return c, nil
 }
 
@@ -34,18 +33,15 @@ func advice(policy []byte) string {
 	return fmt.Sprintf("mta-sts: publish %s as the TXT record of _mta-sts.DOMAIN", mtasts.Record(policy))
 }
 
-// publishable returns the findings of a policy that may be published. An error has a line for each of one that may not
-// (K-92).
+// publishable returns the findings of a policy that may be published. An error has a line for each of one that may not,
+// after its first (K-92).
 func publishable(policy []byte, cfg *config.Config) (*mtasts.Findings, error) {
 	findings := mtasts.Lint(policy)
 	if !findings.HasError {
 		return findings, nil
 	}
-	var all []error
-	for _, line := range findings.Lines() {
-		all = append(all, fmt.Errorf("cannot publish the policy from %s: %s", origin(cfg), line))
-	}
-	return nil, errors.Join(all...)
+	refused := "cannot publish the policy from " + origin(cfg)
+	return nil, errors.New(strings.Join(append([]string{refused}, findings.Lines(fileName(cfg))...), "\n"))
 }
 
 // Answer returns the text to print for cfg.Question, and the exit status.
@@ -56,7 +52,7 @@ func Answer(cfg *config.Config) (text string, status int, err error) {
 	}
 	defer source.Release()
 	if cfg.Question.Verb == "lint" {
-		text, status = lint(source.Bytes, cfg.Question.Format)
+		text, status = lint(source.Bytes, fileName(cfg), cfg.Question.Format)
 		return text, status, nil
 	}
 	if _, err := publishable(source.Bytes, cfg); err != nil {
@@ -69,15 +65,15 @@ func Answer(cfg *config.Config) (text string, status int, err error) {
 	return text + "\n", 0, nil
 }
 
-func lint(policy []byte, format string) (text string, status int) {
+func lint(policy []byte, file, format string) (text string, status int) {
 	findings := mtasts.Lint(policy)
 	if findings.HasError {
 		status = 1
 	}
 	if format == "json" {
-		return findings.JSON() + "\n", status
+		return findings.JSON(file) + "\n", status
 	}
-	for _, line := range findings.Lines() {
+	for _, line := range findings.Lines(file) {
 		text += line + "\n"
 	}
 	return text, status

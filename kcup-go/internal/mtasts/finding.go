@@ -39,6 +39,7 @@ func (f Finding) message() string {
 
 // printed is a finding as JSON has it.
 type printed struct {
+	File     string   `json:"file"`
 	Line     int      `json:"line"`
 	Column   int      `json:"column"`
 	Severity Severity `json:"severity"`
@@ -48,9 +49,9 @@ type printed struct {
 	Breaks   []string `json:"breaks"`
 }
 
-func (f Finding) printed() printed {
+func (f Finding) printed(file string) printed {
 	row := table[f.rule]
-	return printed{f.Line, f.Column, row.severity, row.slug, f.message(), row.section, append([]string{}, row.breaks...)}
+	return printed{file, f.Line, f.Column, row.severity, row.slug, f.message(), row.section, append([]string{}, row.breaks...)}
 }
 
 func inOrder(a, b Finding) int {
@@ -78,29 +79,31 @@ func (f *Findings) add(finding Finding) {
 	}
 }
 
-// Lines has one for each that is told, and one for the others.
-func (f *Findings) Lines() (lines []string) {
+// Lines has one for each that is told, and one for the others. Each begins with the file's name.
+func (f *Findings) Lines(file string) (lines []string) {
 	for _, finding := range f.First {
-		lines = append(lines, finding.String())
+		lines = append(lines, file+":"+finding.String())
 	}
 	if f.More > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", f.More))
+		lines = append(lines, fmt.Sprintf("%s: and %d more", file, f.More))
 	}
 	return lines
 }
 
 // JSON is all as one array, without a line end.
-func (f *Findings) JSON() string {
+func (f *Findings) JSON(file string) string {
 	all := []any{}
 	for _, finding := range f.First {
-		all = append(all, finding.printed())
+		all = append(all, finding.printed(file))
 	}
 	if f.More > 0 {
 		all = append(all, map[string]int{"more": f.More})
 	}
-	text, err := json.Marshal(all)
-	if err != nil {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(all); err != nil {
 		panic(err) // only what cannot be in a finding
 	}
-	return string(text)
+	return strings.TrimSuffix(text.String(), "\n")
 }

@@ -14,6 +14,8 @@ func hostFault(host []byte) (fault rule, found bool) {
 	switch {
 	case notASCII(host) >= 0:
 		return mxNonASCII, true
+	case hasPriority(host):
+		return mxPriority, true
 	case bytes.ContainsAny(host, " \t,;"):
 		return mxSeveral, true
 	case isAddress(host):
@@ -30,6 +32,12 @@ func hostFault(host []byte) (fault rule, found bool) {
 		return mxOneLabel, true
 	}
 	return 0, false
+}
+
+// hasPriority is for hosts as in the zone file's MX record: digits, white space and more.
+func hasPriority(host []byte) bool {
+	rest := bytes.TrimLeft(host, "0123456789")
+	return len(rest) > 1 && len(rest) < len(host) && strings.IndexByte(blanks, rest[0]) >= 0
 }
 
 // WrongWith says what is wrong with a host for a new policy, in words that follow its value, or nothing.

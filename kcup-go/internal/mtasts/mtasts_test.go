@@ -58,10 +58,13 @@ func TestTheRulesAreThoseOfTheTable(t *testing.T) {
 
 func TestEveryVectorHasItsFindings(t *testing.T) {
 	for _, c := range conformance.Vectors[policyCase](t, "mta_sts", "case") {
-		got := Lint(c.Policy.Bytes(t)).Lines()
+		got := Lint(c.Policy.Bytes(t)).Lines("a b")
 		_, want := c.told()
+		for i := range want {
+			want[i] = "a b:" + want[i]
+		}
 		if c.More > 0 {
-			want = append(want, fmt.Sprintf("and %d more", c.More))
+			want = append(want, fmt.Sprintf("a b: and %d more", c.More))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.Name, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -83,7 +86,7 @@ func TestEveryVectorWithoutAnErrorHasItsID(t *testing.T) {
 
 func TestJSONIsWhatAParserReads(t *testing.T) {
 	for _, c := range conformance.Vectors[policyCase](t, "mta_sts", "case") {
-		text := Lint(c.Policy.Bytes(t)).JSON()
+		text := Lint(c.Policy.Bytes(t)).JSON("<stdin>")
 		if c.JSON != "" && text != c.JSON {
 			t.Errorf("%s: %s, want %s", c.Name, text, c.JSON)
 		}
@@ -166,8 +169,8 @@ func checkPlaces(t *testing.T, policy []byte, findings *Findings) {
 	if !slices.IsSortedFunc(findings.First, inOrder) {
 		t.Errorf("%q: not in order", policy)
 	}
-	if !json.Valid([]byte(findings.JSON())) {
-		t.Errorf("%q: %s", policy, findings.JSON())
+	if !json.Valid([]byte(findings.JSON("a"))) {
+		t.Errorf("%q: %s", policy, findings.JSON("a"))
 	}
 }
 

@@ -47,6 +47,7 @@ const (
 	maxAgeOver
 	maxAgeDay
 	maxAgeWeek
+	mxPriority
 	mxSeveral
 	mxAddress
 	mxPort
@@ -121,6 +122,8 @@ var table = [ruleCount]row{
 		`"max_age" is under 86400: Google ignores the policy`},
 	maxAgeWeek: {"max-age-week", Warning, "10.2", nil,
 		`"max_age" is under 604800 while "mode" is enforce`},
+	mxPriority: {"mx-priority", Error, "3.2", nil,
+		`"mx" begins with a priority, which a policy does not have: name the host alone`},
 	mxSeveral: {"mx-several", Error, "3.2", nil,
 		`"mx" is more than one host`},
 	mxAddress: {"mx-address", Error, "3.2", nil,

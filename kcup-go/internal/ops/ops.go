@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -28,12 +27,12 @@ func Print(text string) {
 	}
 }
 
-// Fail says what went wrong, each fault on its line, and gives the exit status (K-07, K-08, K-92).
+// Fail says what went wrong, after which findings may follow (K-92), and gives the exit status (K-07, K-08).
 func Fail(out io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
-	_, _ = fmt.Fprintln(out, "kcup: "+strings.ReplaceAll(err.Error(), "\n", "\nkcup: "))
+	_, _ = fmt.Fprintln(out, "kcup: "+err.Error())
 	if errors.As(err, new(config.UsageError)) {
 		return 2
 	}

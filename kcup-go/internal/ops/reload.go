@@ -123,16 +123,16 @@ func (r *Reload) load(source content.Source, err error) {
 	Tell(r.log.Info, news...)
 }
 
-// fail logs each line, unless it did so at the last read (K-101).
+// fail logs it line by line, unless it did so at the last read (K-101).
 func (r *Reload) fail(failure string) {
 	r.Failed.Add(1)
 	if failure == r.failure {
 		return
 	}
 	r.failure = failure
-	for line := range strings.SplitSeq(failure, "\n") {
-		r.log.Warnf("%s; the last good content stays", line)
-	}
+	lines := strings.Split(failure, "\n")
+	lines[0] += "; the last good content stays"
+	Tell(r.log.Warn, lines...)
 }
 
 // settlingTime is how long what a poll saw must stay so before it is believed (K-102).

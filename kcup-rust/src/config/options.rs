@@ -78,6 +78,14 @@ impl Options {
             (None, None) => "standard input".into(),
         }
     }
+
+    /// The same in findings, as compilers have it.
+    pub fn file_name(&self) -> String {
+        match (&self.text, &self.file) {
+            (None, None) => "<stdin>".into(),
+            _ => self.name(),
+        }
+    }
 }
 
 /// The values given on the command line and in the environment.

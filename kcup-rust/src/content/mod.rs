@@ -55,7 +55,7 @@ impl Content {
         let (bytes, served_digest) = match options.preset {
             None => (source.bytes, source.digest),
             Some(Preset::MtaSts) => {
-                let served = policy::publish(&source.bytes, &options.origin())?;
+                let served = policy::publish(&source.bytes, options)?;
                 let digest = digest(&served);
                 (served.into(), digest)
             }

@@ -8,9 +8,9 @@ use crate::mta_sts::{self, Findings};
 
 /// The bytes to serve. Logs warnings.
 ///
-/// An error has a line for each finding.
-pub fn publish(policy: &[u8], from: &str) -> Result<Bytes, String> {
-    sound(policy, from)?.lines().for_each(|line| log::warn!("mta-sts: {line}"));
+/// An error has a line for each finding after its first.
+pub fn publish(policy: &[u8], options: &Options) -> Result<Bytes, String> {
+    sound(policy, options)?.lines(&options.file_name()).for_each(|line| log::warn!("{line}"));
     Ok(mta_sts::served(policy).into())
 }
 
@@ -24,15 +24,15 @@ pub fn answer(options: &Options, question: &Question) -> Result<(String, u8), St
     let policy = read(options, ENOUGH_OF_A_POLICY, &|_| true)?.bytes;
     match question {
         Question::Lint(format) => {
-            let findings = mta_sts::lint(&policy);
+            let (findings, file) = (mta_sts::lint(&policy), options.file_name());
             let text = match format {
-                LogFormat::Text => findings.lines().map(|line| line + "\n").collect(),
-                LogFormat::Json => findings.json() + "\n",
+                LogFormat::Text => findings.lines(&file).map(|line| line + "\n").collect(),
+                LogFormat::Json => findings.json(&file) + "\n",
             };
             Ok((text, findings.has_error.into()))
         }
         Question::Txt(domain) => {
-            sound(&policy, &options.origin())?;
+            sound(&policy, options)?;
             let record = mta_sts::record(&policy);
             let line = domain.as_ref().map(|domain| mta_sts::zone_line(domain, &record));
             Ok((line.unwrap_or(record) + "\n", 0))
@@ -41,11 +41,11 @@ pub fn answer(options: &Options, question: &Question) -> Result<(String, u8), St
 }
 
 /// The findings of a policy that may be published.
-fn sound(policy: &[u8], from: &str) -> Result<Findings, String> {
+fn sound(policy: &[u8], options: &Options) -> Result<Findings, String> {
     let findings = mta_sts::lint(policy);
     if !findings.has_error {
         return Ok(findings);
     }
-    let lines = findings.lines().map(|line| format!("cannot publish the policy from {from}: {line}"));
-    Err(lines.collect::<Vec<_>>().join("\n"))
+    let refused = format!("cannot publish the policy from {}", options.origin());
+    Err(findings.lines(&options.file_name()).fold(refused, |all, line| all + "\n" + &line))
 }

@@ -37,21 +37,26 @@ impl Finding {
         }
     }
 
-    fn json(&self) -> String {
+    fn json(&self, file: &str) -> String {
         let row = self.rule.row();
         let breaks: Vec<_> = row.breaks.iter().map(|name| format!("\"{name}\"")).collect();
         format!(
-            r#"{{"line":{},"column":{},"severity":"{}","rule":"{}","message":"{}","section":"{}","breaks":[{}]}}"#,
+            r#"{{"file":"{}","line":{},"column":{},"severity":"{}","rule":"{}","message":"{}","section":"{}","breaks":[{}]}}"#,
+            escaped(file),
             self.line,
             self.column,
             row.severity,
             row.slug,
-            // A message contains nothing of the policy, so only quotes need to be escaped.
-            self.message().replace('"', "\\\""),
+            escaped(&self.message()),
             row.section,
             breaks.join(",")
         )
     }
+}
+
+/// Text without control characters, as those of a message and of a file's name are, between JSON's quotes.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 impl Display for Finding {
@@ -91,16 +96,16 @@ impl Findings {
         }
     }
 
-    /// A line for each finding that is listed, and one for the others.
-    pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
-        let more = (self.more > 0).then(|| format!("and {} more", self.more));
-        self.first.iter().map(Finding::to_string).chain(more)
+    /// A line for each finding that is listed, and one for the others. Each begins with the file's name.
+    pub fn lines(&self, file: &str) -> impl Iterator<Item = String> {
+        let more = (self.more > 0).then(|| format!("{file}: and {} more", self.more));
+        self.first.iter().map(move |finding| format!("{file}:{finding}")).chain(more)
     }
 
     /// As one JSON array, without a line end.
-    pub fn json(&self) -> String {
+    pub fn json(&self, file: &str) -> String {
         let more = (self.more > 0).then(|| format!(r#"{{"more":{}}}"#, self.more));
-        let all: Vec<_> = self.first.iter().map(Finding::json).chain(more).collect();
+        let all: Vec<_> = self.first.iter().map(|finding| finding.json(file)).chain(more).collect();
         format!("[{}]", all.join(","))
     }
 }

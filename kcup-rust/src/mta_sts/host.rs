@@ -11,6 +11,8 @@ pub(super) fn fault(host: &[u8]) -> Option<Rule> {
     let has = |wanted: &[u8]| host.iter().any(|byte| wanted.contains(byte));
     if !host.is_ascii() {
         Some(Rule::MxNonAscii)
+    } else if has_priority(host) {
+        Some(Rule::MxPriority)
     } else if has(b" \t,;") {
         Some(Rule::MxSeveral)
     } else if is_address(host) {
@@ -28,6 +30,12 @@ pub(super) fn fault(host: &[u8]) -> Option<Rule> {
     } else {
         None
     }
+}
+
+/// As in the zone file's MX record: digits, white space and more.
+fn has_priority(host: &[u8]) -> bool {
+    let digits = host.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && matches!(host[digits..], [b' ' | b'\t', _, ..])
 }
 
 /// Words for what is wrong with a host for a new policy; they follow its value.

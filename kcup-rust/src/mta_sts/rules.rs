@@ -111,6 +111,8 @@ rules! {
         "\"max_age\" is under 86400: Google ignores the policy";
     MaxAgeWeek "max-age-week" Warning "10.2" []
         "\"max_age\" is under 604800 while \"mode\" is enforce";
+    MxPriority "mx-priority" Error "3.2" []
+        "\"mx\" begins with a priority, which a policy does not have: name the host alone";
     MxSeveral "mx-several" Error "3.2" []
         "\"mx\" is more than one host";
     MxAddress "mx-address" Error "3.2" []

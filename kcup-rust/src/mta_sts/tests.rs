@@ -101,9 +101,10 @@ fn every_vector_has_its_findings() {
     let mut wrong = Vec::new();
     for case in vectors().case {
         let findings = lint(&case.bytes());
-        let found: Vec<_> = findings.lines().collect();
-        let more = case.more.map(|more| format!("and {more} more"));
-        let want: Vec<_> = case.told().into_iter().map(|(_, line)| line).chain(more).collect();
+        let found: Vec<_> = findings.lines("a b").collect();
+        let more = case.more.map(|more| format!("a b: and {more} more"));
+        let want: Vec<_> =
+            case.told().into_iter().map(|(_, line)| format!("a b:{line}")).chain(more).collect();
         if found != want {
             wrong.push((case.name, found, want));
         }
@@ -125,7 +126,7 @@ fn every_vector_without_an_error_has_its_id() {
 #[test]
 fn json_is_what_a_parser_reads() {
     for case in vectors().case {
-        let text = lint(&case.bytes()).json();
+        let text = lint(&case.bytes()).json("<stdin>");
         assert_eq!(case.json.as_ref().unwrap_or(&text), &text, "{}", case.name);
         let serde_json::Value::Array(mut read) = serde_json::from_str(&text).unwrap() else {
             panic!("{text}");

@@ -119,11 +119,13 @@ impl Reload {
         }
     }
 
-    /// Logs each line, unless the last read failed in the same way (K-101).
+    /// Logs it line by line, unless the last read failed in the same way (K-101).
     fn fail(&mut self, failure: String) {
         self.counts.failed.fetch_add(1, Relaxed);
         if self.failure.as_ref() != Some(&failure) {
-            failure.lines().for_each(|line| log::warn!("{line}; the last good content stays"));
+            let mut lines = failure.lines();
+            lines.next().inspect(|line| log::warn!("{line}; the last good content stays"));
+            lines.for_each(|line| log::warn!("{line}"));
             self.failure = Some(failure);
         }
     }

@@ -29,7 +29,7 @@ pub fn prompt(text: &str) {
     offer(&stderr(), format!("kcup: {text}\n").as_bytes());
 }
 
-/// Prints the result of a command: its text, or each line of its error. The number is the exit status.
+/// Prints the result of a command: its text, or its error, after which findings may follow (K-92). The number is the exit status.
 pub fn report(done: Result<(String, u8), (String, u8)>) -> ExitCode {
     let status = match done {
         Ok((text, status)) => {
@@ -38,8 +38,7 @@ pub fn report(done: Result<(String, u8), (String, u8)>) -> ExitCode {
             status
         }
         Err((why, status)) => {
-            let said: String = why.lines().map(|line| format!("kcup: {line}\n")).collect();
-            write_within(&stderr(), said.as_bytes(), TIMEOUT);
+            write_within(&stderr(), format!("kcup: {why}\n").as_bytes(), TIMEOUT);
             status
         }
     };
