@@ -140,3 +140,36 @@ def test_a_terminal_is_told_that_a_policy_is_read(twin, verb):
         argv = [twin.binary, "mta-sts", verb]
         result = subprocess.run(argv, env={}, stdin=terminal, capture_output=True, timeout=20, check=False)
     assert (result.returncode, result.stderr.decode()) == (0, f"kcup: {TYPED}\n")
+
+
+ENDS = {"peer": GET, "answered": GET[:-2] + b"Connection: close\r\n\r\n", "refused": b"GET / HTTP/9.9\r\n\r\n"}
+
+
+@pytest.mark.spec("K-20", "K-20a", "K-119")
+@pytest.mark.parametrize(("host", "peer"), [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("unix:socket", "unix:")])
+def test_the_end_of_each_connection_is_told_at_debug(serve, host, peer):
+    server = serve(*JSON, "--host", host, "--log-level", "debug")
+    for count, data in enumerate(ENDS.values(), 1):
+        with Connection(server.address) as connection:
+            connection.send(data)
+            connection.answer()
+        until(lambda count=count: len(ends(server)) == count)
+    with Connection(server.address) as connection:
+        connection.send(GET)
+        connection.answer()
+        ended(server)
+    assert ends(server) == [f"connection from {peer} closed: {reason}" for reason in (*ENDS, "drained")]
+
+
+@pytest.mark.spec("K-20", "K-119")
+@pytest.mark.parametrize(("clock", "data"), [("idle", b""), ("header", GET[:-2])])
+def test_the_end_by_a_clock_is_told_at_debug(serve, clock, data):
+    server = serve(*JSON, f"--{clock}-timeout-seconds", "1", "--log-level", "debug")
+    with Connection(server.address) as connection:
+        connection.send(data)
+        until(lambda: ends(server))
+    assert ends(server) == [f"connection from 127.0.0.1 closed: {clock}_timeout"]
+
+
+def ends(server):
+    return [event for event in server.events("debug") if event.startswith("connection")]

@@ -204,7 +204,7 @@ def test_nothing_is_read_and_nothing_logged(twin, serve):
     port = str(serve().address[1])
     reading, writing = os.pipe()
     os.write(writing, b"Hello")
-    argv = [twin.binary, "healthcheck", "--port", port, "--log-level", "trace"]
+    argv = [twin.binary, "healthcheck", "--port", port, "--log-level", "debug"]
     result = subprocess.run(argv, env={}, stdin=reading, capture_output=True, timeout=20, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
     assert unread(reading) == len(b"Hello")

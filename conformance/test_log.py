@@ -12,7 +12,7 @@ from runner.twin import Server
 from runner.wire import Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-LEVELS = ["error", "warn", "info", "debug", "trace"]
+LEVELS = ["error", "warn", "info", "debug"]
 F_SETPIPE_SZ = 1031
 
 
@@ -120,7 +120,7 @@ def test_a_standard_error_that_is_closed_ends_nothing(twin, log_format):
 
 def stuck(twin, descriptor, log_format):
     """A server with this descriptor as standard error."""
-    args = ["--log-level", "trace", "--log-format", log_format]
+    args = ["--log-level", "debug", "--log-format", log_format]
     return Server(twin, args, stdin=b"Hello", preexec_fn=lambda: os.dup2(descriptor, 2), pass_fds=(descriptor,))
 
 

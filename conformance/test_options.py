@@ -37,7 +37,7 @@ def refused(twin, option, value, reason):
 
 
 def accepted(twin, option, value):
-    """The values are checked before anything is opened, so a missing file ends it. Lines at level trace may come
+    """The values are checked before anything is opened, so a missing file ends it. Lines at level debug may come
     first."""
     for args, env in (([option.long, value], {}), ([f"{option.long}={value}"], {}), ([], {option.variable: value})):
         result = twin.run([*args, "--file", "not-there"], env)

@@ -65,7 +65,7 @@ def wording(template):
     """A number of 1 has the singular."""
     text = re.sub(r"\bN (\w+)s\b", r"(?:1 \1|(?!1 )\\d+ \1s)", re.escape(template).replace("\\ ", " "))
     text = re.sub(r"\b[NMLC]\b", r"\\d+", text)
-    return re.sub(r"\b(?:ID|NAME|TYPE|PATH|WHY|REASON|URL|PARTS|SEVERITY|MESSAGE)\b", ".+", text)
+    return re.sub(r"\b(?:ID|NAME|TYPE|PATH|WHY|REASON|PEER|URL|PARTS|SEVERITY|MESSAGE)\b", ".+", text)
 
 
 def is_event(message, level):

@@ -59,7 +59,7 @@ def _(run):
 @trouble("standard error is not read")
 def _(run):
     reading, writing = full_pipe()
-    server = run.start("--log-level", "trace", preexec_fn=lambda: os.dup2(writing, 2))
+    server = run.start("--log-level", "debug", preexec_fn=lambda: os.dup2(writing, 2))
     with run.asking(server):
         run.last()
     run.ends_well(server)
@@ -72,7 +72,7 @@ def _(run):
 def _(run):
     reading, writing = os.pipe()
     os.close(reading)
-    server = run.start("--log-level", "trace", "--access-log", "common", preexec_fn=lambda: os.dup2(writing, 2))
+    server = run.start("--log-level", "debug", "--access-log", "common", preexec_fn=lambda: os.dup2(writing, 2))
     server.process.stdout.close()
     with run.asking(server):
         run.last()
@@ -89,7 +89,7 @@ def _(run):
         os.dup2(full, 1)
         os.dup2(full, 2)
 
-    server = run.start("--log-level", "trace", "--access-log", "common", wait=False, preexec_fn=enter)
+    server = run.start("--log-level", "debug", "--access-log", "common", wait=False, preexec_fn=enter)
     os.close(full)
     server.address = ("127.0.0.1", until(lambda: listening_port(server.process.pid)))
     with run.asking(server):

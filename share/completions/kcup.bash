@@ -19,7 +19,7 @@ _kcup() {
     --compression) words='auto off' ;;
     --sandbox) words='auto off required' ;;
     --access-log) words='off common json' ;;
-    --log-level) words='error warn info debug trace' ;;
+    --log-level) words='error warn info debug' ;;
     --log-format) words='text json' ;;
     --format) words='text json' ;;
     --mode) words='enforce testing none' ;;

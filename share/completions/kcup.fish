@@ -22,7 +22,7 @@ complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l san
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l admin -x -d 'second address to listen on, for /metrics, /healthz and /readyz; :PORT is every address of the machine'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l access-log -x -a 'off common json' -d 'one line per response on standard output'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l trusted-proxy -x -d 'proxies whose Forwarded or X-Forwarded-For the access log believes; unix: whatever connects to a unix socket'
-complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l log-level -x -a 'error warn info debug trace' -d 'least severe diagnostics to print, on standard error'
+complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l log-level -x -a 'error warn info debug' -d 'least severe diagnostics to print, on standard error'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l log-format -x -a 'text json' -d 'format of diagnostics'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l help -d 'print this help, or after the words of a command its own'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l version -d 'print the version'

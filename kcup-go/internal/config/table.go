@@ -35,7 +35,7 @@ var table = []option{
 	{name: "admin", variable: "ADMIN", check: checkSocket},
 	{name: "access-log", variable: "ACCESS_LOG", standard: "off", check: oneOf("off", "common", "json")},
 	{name: "trusted-proxy", variable: "TRUSTED_PROXY", check: checkProxies},
-	{name: "log-level", variable: "LOG_LEVEL", standard: "info", check: oneOf("error", "warn", "info", "debug", "trace")},
+	{name: "log-level", variable: "LOG_LEVEL", standard: "info", check: oneOf("error", "warn", "info", "debug")},
 	{name: "log-format", variable: "LOG_FORMAT", standard: "text", check: oneOf("text", "json")},
 	{name: "help"},
 	{name: "version"},

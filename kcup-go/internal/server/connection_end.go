@@ -3,6 +3,8 @@
 package server
 
 import (
+	"net/netip"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -100,4 +102,19 @@ func (w *worker) close(c *connection, why reason) {
 	w.closed = true
 	w.counters.Closed[why]++
 	w.status.open.Add(-1)
+	if w.logsEnds {
+		w.logEnd(w.peers[c.slot], why)
+	}
+}
+
+// logEnd logs the end of a connection (K-119).
+func (w *worker) logEnd(peer netip.Addr, why reason) {
+	from := ""
+	switch {
+	case !peer.IsValid():
+		from = " from unix:"
+	case !peer.IsUnspecified():
+		from = " from " + peer.Unmap().String()
+	}
+	w.log.Debugf("connection%s closed: %s", from, Reasons[why])
 }

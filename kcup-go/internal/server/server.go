@@ -34,7 +34,7 @@ type Server struct {
 // New binds. It takes c over, which is complete; nothing has been accepted when it returns.
 func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
 	threads := threads(cfg)
-	s := &common{started: time.Now(), log: log}
+	s := &common{started: time.Now(), log: log, logsEnds: log.IsLevelEnabled(logrus.DebugLevel)}
 	s.current.replace(respond.Render(c, cfg))
 	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
 	s.limits = limits{

@@ -34,6 +34,7 @@ type common struct {
 	most     atomic.Int64 // connections, over all workers
 	started  time.Time
 	log      *logrus.Logger
+	logsEnds bool // of connections
 	waker    acceptorWaker
 }
 
@@ -74,7 +75,7 @@ type worker struct {
 	evictions uint32 // that are over
 	counters  Counters
 	lines     *accesslog.Lines
-	peers     []netip.Addr // of the slots; with an access log
+	peers     []netip.Addr // of the slots; with an access log, or if the end of connections is logged
 
 	mailbox mailbox
 	status  status
@@ -140,14 +141,14 @@ func (w *worker) adopt(fd int32) {
 	w.counters.Accepted++
 	event := unix.EpollEvent{Fd: c.slot, Pad: int32(c.generation)} // together what the kernel gives back
 	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
-	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
+	if (w.lines != nil || w.logsEnds) && !w.meet(c) {
+		w.close(c, peerGone)
+	} else if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
 		if w.now >= w.silence {
 			w.silence = w.now + ticks(time.Second)
 			w.log.Warnf("cannot watch a connection: %v", content.Reason(err))
 		}
 		w.close(c, shed)
-	} else if w.lines != nil && !w.meet(c) {
-		w.close(c, peerGone)
 	} else if w.draining {
 		w.input(c)
 	}
@@ -158,7 +159,9 @@ func (w *worker) meet(c *connection) (ok bool) {
 	for int(c.slot) >= len(w.peers) {
 		w.peers = append(w.peers, netip.Addr{})
 	}
-	w.peers[c.slot], ok = peerOf(c.fd)
+	if w.peers[c.slot], ok = peerOf(c.fd); !ok {
+		w.peers[c.slot] = netip.IPv6Unspecified() // which is nobody's
+	}
 	return ok
 }
 

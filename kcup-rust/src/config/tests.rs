@@ -175,7 +175,7 @@ fn faults_are_worded_as_promised() {
         (&["--header", "x"], "--header: \"x\" is not \"Name: value\""),
         (&["--header", "Date: x"], "--header: \"Date: x\" sets a field that kcup sets itself"),
         (&["--compression", "gzip"], "--compression: \"gzip\" is not one of auto, off"),
-        (&["--log-level", "Info"], "--log-level: \"Info\" is not one of error, warn, info, debug, trace"),
+        (&["--log-level", "Info"], "--log-level: \"Info\" is not one of error, warn, info, debug"),
         (&["--log-format", "a\nb"], "--log-format: \"a\\nb\" is not one of text, json"),
     ] {
         assert_eq!(fault(args), want);

@@ -107,13 +107,8 @@ impl Word for Option<LineFormat> {
 }
 
 impl Word for LevelFilter {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("error", Self::Error),
-        ("warn", Self::Warn),
-        ("info", Self::Info),
-        ("debug", Self::Debug),
-        ("trace", Self::Trace),
-    ];
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("error", Self::Error), ("warn", Self::Warn), ("info", Self::Info), ("debug", Self::Debug)];
 }
 
 /// The format of diagnostics and of findings.

@@ -110,7 +110,8 @@ impl Server {
             workers.push(worker);
             handles.push(handle);
         }
-        let acceptor = Acceptor::new(listener, handles, waker, log.is_some());
+        let named = log.is_some() || log::log_enabled!(log::Level::Debug);
+        let acceptor = Acceptor::new(listener, handles, waker, named);
         let server = Server {
             acceptor: acceptor.map_err(cannot("watch the listener"))?,
             view,

@@ -22,10 +22,11 @@ use super::connection::{Connection, Next, Tools, READ_BYTES, TURN};
 use super::counters::{Counters, Reason};
 use super::phases::{Phase, Phases, Tick, TICKS};
 use super::status::{AcceptorWaker, Status};
-use crate::access_log::Lines;
+use crate::access_log::{Lines, Peer};
 use crate::content::reason;
 use crate::respond::Responses;
 
+use closing::log_end;
 use messages::WAKE;
 pub use messages::{Arrival, Bounds, Handle, Limits, Message};
 
@@ -57,6 +58,8 @@ pub struct Worker {
     again: Vec<usize>,
     /// The time of the last warning.
     complained: Option<Tick>,
+    /// Indexed by the connections' keys; empty if their end is not logged.
+    peers: Vec<Option<Peer>>,
     kept: usize,
     account: Account,
     /// The key at which the account is reconciled next.
@@ -95,6 +98,7 @@ impl Worker {
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             again: Vec::new(),
             complained: None,
+            peers: Vec::new(),
             kept: 0,
             account: Account::new(0),
             cursor: 0,
@@ -173,12 +177,17 @@ impl Worker {
         if let Err(error) = registry.register(&mut socket, Token(key), interest) {
             self.complain(format_args!("cannot watch a connection: {}", reason(&error)));
             self.counters.0.close(Reason::Shed);
+            log_end(peer, Reason::Shed);
             return self.status.closed();
         }
         entry.insert(Connection::new(socket));
         self.phases.add(key, self.clock.tick());
         if let (Some(lines), Some(peer)) = (&mut self.lines, peer) {
             lines.meet(key, peer);
+        }
+        if log::log_enabled!(log::Level::Debug) {
+            self.peers.resize(self.peers.len().max(key + 1), None);
+            self.peers[key] = peer;
         }
         if self.draining {
             self.ready(key, false);

@@ -1,10 +1,11 @@
 //! The end of connections.
 
 use super::super::connection::Next;
-use super::super::counters::Reason;
+use super::super::counters::{Reason, REASONS};
 use super::super::phases::Phase;
 use super::super::sys;
 use super::Worker;
+use crate::access_log::Peer;
 
 impl Worker {
     /// Handles a connection whose time in its phase is over.
@@ -68,6 +69,13 @@ impl Worker {
         self.kept -= connection.kept_bytes();
         self.phases.remove(key);
         self.counters.0.close(reason);
+        log_end(self.peers.get(key).copied().flatten(), reason);
         self.status.closed();
     }
+}
+
+/// Logs the end of a connection (K-119).
+pub fn log_end(peer: Option<Peer>, reason: Reason) {
+    let from = peer.map(|peer| format!(" from {peer}"));
+    log::debug!("connection{} closed: {}", from.unwrap_or_default(), REASONS[reason as usize]);
 }

@@ -23,7 +23,7 @@ const GRACE: Tick = TICKS;
 /// A connection that was accepted.
 pub struct Arrival {
     pub socket: OwnedFd,
-    /// The client, if there is an access log.
+    /// The client, if there is an access log, or a log of the end of connections.
     pub peer: Option<Peer>,
 }
 
