@@ -1,5 +1,6 @@
 """K-125 to K-127: a line for each response, and what happens to lines that nobody reads."""
 
+import calendar
 import fcntl
 import json
 import os
@@ -17,6 +18,7 @@ from runner.metrics import LOST, scrape
 from runner.parts import to_bytes
 from runner.process import listening_port, until
 from runner.reload import GET
+from runner.twin import read_line
 from runner.wire import Connection
 
 CONTENT = b"Hello, world!\n"
@@ -70,6 +72,26 @@ def test_the_peer(serve, form, host, asked, peer):
     began, ended = exchange(address, GET)
     case = next(case for case in log_cases() if case.name == "what a proxy says is not looked at")
     hold_to(next_lines(server, 1), getattr(case, form), form, peer, began, ended)
+
+
+@pytest.mark.spec("K-15", "K-125", "K-140")
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", 'unix:a"\\b'])
+def test_every_line_is_json(serve, host):
+    began = int(time.time())
+    server = serve("--host", host, "--access-log", "json", content=CONTENT, wait=False)
+    first = json.loads(read_line(server.process.stdout, 20))
+    assert list(first) == ["time", "listening"]
+    assert began <= calendar.timegm(time.strptime(first["time"], "%Y-%m-%dT%H:%M:%SZ")) <= time.time()
+    if host.startswith("unix:"):
+        assert first["listening"] == 'unix:a\\"\\\\b'
+        exchange(str(server.directory / 'a"\\b'), GET)
+    else:
+        place = re.fullmatch(rf"http://\[?{host}\]?:(\d+)/", first["listening"])
+        exchange((host, int(place[1])), GET)
+    server.signal()
+    assert server.wait(10) == 0
+    (line,) = server.process.stdout.read().splitlines()
+    assert json.loads(line)["status"] == 200
 
 
 # Where to listen for a connection whose peer is this one.

@@ -72,7 +72,10 @@ class Server:
 
     def wait_listening(self):
         self.line = self.line or read_line(self.process.stdout, START_LIMIT)
-        match = LISTENING.fullmatch(self.line.decode())
+        line = self.line.decode()
+        if line.startswith("{"):  # K-15, with --access-log json
+            line = f"kcup listening on {json.loads(line)['listening']}\n"
+        match = LISTENING.fullmatch(line)
         if not match:
             said = self.stderr()
             self.stop()

@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use kcup_rust::access_log;
 use kcup_rust::config::{self, Options, Parsed};
 use kcup_rust::content::{self, cannot, policy};
 use kcup_rust::ops::{
@@ -47,7 +49,7 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     };
     let admin = options.admin.map(Admin::open).transpose()?;
     let listener = passed.map_or_else(|| Listener::bind(&options.host, options.port), Ok)?;
-    let greeting = format!("kcup listening on {}\n", listener.name);
+    let place = listener.name.clone();
     let mut server = Server::new(listener, &options, content)?;
     let manager = Notifier::from_env();
     sandbox::enter(&options)?;
@@ -58,7 +60,8 @@ async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), St
     // A manager that does not read must not keep clients waiting.
     let beside = async {
         manager.ready().await;
-        stream::offer(&std::io::stdout(), greeting.as_bytes());
+        let greeting = access_log::greeting(options.access_log, &place, content::seconds(SystemTime::now()));
+        stream::offer(&std::io::stdout(), &greeting);
         reload.run(&server, &manager).await
     };
     tokio::select! {

@@ -2,6 +2,7 @@ package accesslog
 
 import (
 	"bytes"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"time"
@@ -13,6 +14,15 @@ type Entry struct {
 	Head   []byte     // from the request line on; nil when it was refused
 	Status uint16
 	Bytes  int // of the response's body
+}
+
+// Greeting is the line of K-15: JSON before lines of JSON. name is where kcup listens.
+func Greeting(format, name string, now time.Time) string {
+	if format != "json" {
+		return fmt.Sprintf("kcup listening on %s\n", name)
+	}
+	at := appendEscaped(nil, []byte(name), `\"`, `\\`)
+	return fmt.Sprintf("{\"time\":\"%s\",\"listening\":\"%s\"}\n", now.UTC().Format(layouts["json"]), at)
 }
 
 // layouts are how formats write a time.

@@ -69,7 +69,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 
 // Greeting is the line of K-15.
 func (s *Server) Greeting() string {
-	return fmt.Sprintf("kcup listening on %s\n", s.acceptor.listener.url)
+	return accesslog.Greeting(s.config.AccessLog, s.acceptor.listener.url, time.Now())
 }
 
 // Content returns the current content, for a caller that reads everything but its bytes.

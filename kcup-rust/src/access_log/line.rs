@@ -47,6 +47,17 @@ pub fn stamp(format: LineFormat, unix: i64) -> String {
     }
 }
 
+/// The line of K-15, with its line end: JSON before lines of JSON. `name` is where kcup listens.
+pub fn greeting(format: Option<LineFormat>, name: &str, unix: i64) -> Vec<u8> {
+    if format != Some(LineFormat::Json) {
+        return format!("kcup listening on {name}\n").into_bytes();
+    }
+    let mut out = format!("{{\"time\":\"{}\",\"listening\":\"", date::rfc3339(unix)).into_bytes();
+    escape(&mut out, name, JSON);
+    out.extend_from_slice(b"\"}\n");
+    out
+}
+
 /// Appends a line, with its line end. Allocates nothing but room in `out`.
 pub fn append(out: &mut Vec<u8>, format: LineFormat, stamp: &str, entry: &Entry) {
     let request = entry.head.and_then(request_line);

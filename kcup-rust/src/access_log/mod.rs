@@ -22,7 +22,7 @@ use line::{append, stamp, Entry};
 use writer::{count, Writer};
 
 pub use client::client;
-pub use line::{escape, Peer, JSON};
+pub use line::{escape, greeting, Peer, JSON};
 
 /// A batch of this many bytes is handed over.
 const BATCH: usize = 32 << 10;
