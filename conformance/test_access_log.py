@@ -94,6 +94,26 @@ def test_every_line_is_json(serve, host):
     assert json.loads(line)["status"] == 200
 
 
+@pytest.mark.spec("K-125a", "K-110")
+@each_format
+@pytest.mark.parametrize(("host", "logged"), [
+    ("127.0.0.1", False), ("0.0.0.0", False), ("::", False), ("127.0.0.2", False), ("::1", True), ("unix:socket", True),
+])  # fmt: skip
+def test_a_health_check_has_no_line(twin, serve, host, logged, form):
+    """But every other request has, whatever it says of itself."""
+    server = serve("--host", host, "--access-log", form, content=CONTENT)
+    port = [] if host.startswith("unix:") else ["--port", str(server.address[1])]
+    result = twin.run(["healthcheck", "--host", host, *port], cwd=server.directory)
+    assert (result.returncode, result.stderr) == (0, b"")
+    claims = b"User-Agent: kcup healthcheck\r\nX-Forwarded-For: 127.75.67.85\r\nForwarded: for=127.75.67.85\r\n\r\n"
+    exchange(server.address, GET.replace(b" / ", b" /other ")[:-2] + claims)
+    lines = next_lines(server, 1 + logged)
+    assert [b"/other" in line for line in lines] == [False, True][not logged :]
+    server.signal()
+    assert server.wait(10) == 0
+    assert server.process.stdout.read() == b""
+
+
 # Where to listen for a connection whose peer is this one.
 HOSTS = {"127.0.0.1": "127.0.0.1", "::1": "::1", "::ffff:127.0.0.1": "::", "unix:": "unix:socket"}
 

@@ -53,8 +53,12 @@ func (l *Log) Lines() *Lines {
 	return &Lines{log: l, stamp: stamp{layout: layouts[l.format]}, text: l.out.buffer()}
 }
 
-// Add adds a line, with the client in place of a peer that is a trusted proxy. second is in Unix time; now is a time as Oldest gives it back.
+// Add adds a line, unless that is of a health check, with the client in place of a peer that is a trusted proxy. second is in
+// Unix time; now is a time as Oldest gives it back.
 func (l *Lines) Add(e *Entry, second int64, now uint32) {
+	if e.Peer.Unmap() == HealthCheck {
+		return
+	}
 	if len(l.text) == 0 {
 		l.oldest = now
 	}

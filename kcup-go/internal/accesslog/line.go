@@ -25,6 +25,9 @@ func Greeting(format, name string, now time.Time) string {
 	return fmt.Sprintf("{\"time\":\"%s\",\"listening\":\"%s\"}\n", now.UTC().Format(layouts["json"]), at)
 }
 
+// HealthCheck is the address of `kcup healthcheck` (K-125a): nobody outside of this machine or container can have it.
+var HealthCheck = netip.AddrFrom4([4]byte{127, 75, 67, 85})
+
 // layouts are how formats write a time.
 var layouts = map[string]string{"common": "02/Jan/2006:15:04:05 -0700", "json": "2006-01-02T15:04:05Z"}
 

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
 
+	"gitlab.com/kcup/kcup/kcup-go/internal/accesslog"
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 	"gitlab.com/kcup/kcup/kcup-go/internal/server"
@@ -83,18 +85,24 @@ func dial(cfg *config.Config, deadline time.Time) (name string, connection net.C
 		return "unix:" + config.Escaped(cfg.Unix), connection, err
 	}
 	name = reachable(cfg).String()
-	connection, err = (&net.Dialer{Deadline: deadline}).Dial("tcp", name)
+	dialer := net.Dialer{Deadline: deadline}
+	if at := reachable(cfg).Addr(); at.Is4() && at.IsLoopback() {
+		dialer.Control = func(_, _ string, socket syscall.RawConn) error { return socket.Control(introduce) }
+	}
+	connection, err = dialer.Dial("tcp", name)
 	return name, connection, err
+}
+
+// introduce gives a socket the address that has no line in the access log, if it can: otherwise the check is logged.
+func introduce(fd uintptr) {
+	_ = unix.Bind(int(fd), &unix.SockaddrInet4{Addr: accesslog.HealthCheck.As4()})
 }
 
 // reachable is where a server is that listens on cfg's host: "any" means this one.
 func reachable(cfg *config.Config) netip.AddrPort {
 	host := cfg.Host
-	switch {
-	case host == netip.IPv4Unspecified():
+	if host.IsUnspecified() {
 		host = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	case host == netip.IPv6Unspecified():
-		host = netip.IPv6Loopback()
 	}
 	return netip.AddrPortFrom(host, cfg.Port)
 }

@@ -2,10 +2,13 @@
 
 use std::fmt;
 use std::io::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use crate::config::LineFormat;
 use crate::respond::date;
+
+/// The address of `kcup healthcheck` (K-125a): nobody outside of this machine or container can have it.
+pub const HEALTH_CHECK: Ipv4Addr = Ipv4Addr::new(127, 75, 67, 85);
 
 /// A client, or the proxy in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +16,12 @@ pub enum Peer {
     Address(IpAddr),
     /// At the other end of a unix socket.
     Unix,
+}
+
+impl Peer {
+    pub fn is_health_check(&self) -> bool {
+        matches!(self, Peer::Address(address) if address.to_canonical() == HEALTH_CHECK)
+    }
 }
 
 /// An IPv4 address is written as one, also for a connection to `::`.

@@ -22,7 +22,7 @@ use line::{append, stamp, Entry};
 use writer::{count, Writer};
 
 pub use client::client;
-pub use line::{escape, greeting, Peer, JSON};
+pub use line::{escape, greeting, Peer, HEALTH_CHECK, JSON};
 
 /// A batch of this many bytes is handed over.
 const BATCH: usize = 32 << 10;
@@ -140,9 +140,12 @@ impl Lines {
         self.peers[key] = peer;
     }
 
-    /// Appends the line of a response. `head` is the request's, `None` if it was refused; `bytes` is the length of the
+    /// Appends the line of a response, unless that is to a health check. `head` is the request's, `None` if it was refused; `bytes` is the length of the
     /// response's body.
     pub fn add(&mut self, key: usize, head: Option<&[u8]>, status: u16, bytes: usize, now: u32) {
+        if self.peers[key].is_health_check() {
+            return;
+        }
         if self.batch.is_empty() {
             self.begun = now;
             self.batch.reserve(BATCH);

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,10 +12,11 @@ use hyper::header::{CONNECTION, HOST};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpSocket, TcpStream, UnixStream};
 use tokio::runtime::Builder;
 use tokio::time::{sleep, timeout};
 
+use crate::access_log::HEALTH_CHECK;
 use crate::config::{Host, Options};
 use crate::content::{cannot, reason};
 
@@ -42,7 +43,7 @@ async fn ask(options: &Options) -> Result<(), String> {
     match &options.host {
         Host::Ip(ip) => {
             let address = SocketAddr::new(reachable(*ip), options.port);
-            healthy(address, TcpStream::connect(address).await, options).await
+            healthy(address, connect(address).await, options).await
         }
         Host::Unix(socket) => loop {
             match UnixStream::connect(socket).await {
@@ -80,11 +81,21 @@ where
     sender.send_request(request).await.map(|response| response.status())
 }
 
+/// Connects from the address that has no line in the access log, if there is one of the loopback interface at the other end.
+async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    if !address.is_ipv4() || !address.ip().is_loopback() {
+        return TcpStream::connect(address).await;
+    }
+    let socket = TcpSocket::new_v4()?;
+    // Otherwise the check is logged, and nothing more.
+    let _ = socket.bind(SocketAddr::new(HEALTH_CHECK.into(), 0));
+    socket.connect(address).await
+}
+
 /// The address of a server that listens on `ip`: "any" includes the loopback address.
 fn reachable(ip: IpAddr) -> IpAddr {
     match ip {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+        ip if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         ip => ip,
     }
 }
@@ -95,7 +106,9 @@ mod tests {
 
     #[test]
     fn an_address_for_any_is_asked_on_this_host() {
-        for (host, asked) in [("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("127.0.0.2", "127.0.0.2")] {
+        for (host, asked) in
+            [("0.0.0.0", "127.0.0.1"), ("::", "127.0.0.1"), ("::1", "::1"), ("127.0.0.2", "127.0.0.2")]
+        {
             assert_eq!(reachable(host.parse().unwrap()).to_string(), asked);
         }
     }
