@@ -110,12 +110,12 @@ race: $(VENV)/conformance.ok
 soak: build stepped-clock $(VENV)/conformance.ok
 	$(PYTHON) -m pytest -v -s -rs -m soak conformance/$(if $(SOAK_SECONDS),test_soak_hour.py,test_soak.py) $(ARGS)
 
-## soak-readme                  regenerate README's section on reliability and its chart from conformance/results
+## soak-readme                  regenerate the soaks in docs/reliability.md and their chart from conformance/results
 soak-readme: $(VENV)/bench.ok
 	$(PYTHON) bench reliability
 
 ## test-vm                      attacks in emulated machines under Debian's kernels with version 2 of control groups, two minutes
-##                              (FULL=1: all attacks, also on nginx and lighttpd, for README's table: vm/results.json; an hour)
+##                              (FULL=1: all attacks, also on nginx and lighttpd, for docs/reliability.md: vm/results.json; an hour)
 test-vm: build vm-set-up $(VENV)/conformance.ok
 	$(PYTHON) -m pytest vm
 
@@ -320,11 +320,11 @@ $(addprefix sbom-,$(TWINS)): sbom-%: $(VENV)/release.ok
 readme:
 	python3 share/options.py
 
-## release-check                check that versions, changelog and README's options, figures and attacks agree
+## release-check                check that versions, changelog, README's options and all figures agree
 release-check: build $(VENV)/bench.ok $(VENV)/conformance.ok
 	@python3 release/check.py
 	@python3 share/options.py --check
-	@$(PYTHON) -m pytest -q bench/tests/test_pages.py bench/tests/test_reliability.py -k readme
+	@$(PYTHON) -m pytest -q bench/tests/test_pages.py bench/tests/test_reliability.py -k "readme or page_says"
 	@$(PYTHON) -m pytest -q vm/test_readme.py
 
 ## release-prep                 check that versions agree and that the changelog has a section for VERSION
@@ -380,7 +380,7 @@ bench-baselines:
 bench-install: $(VENV)/bench.ok
 	$(PYTHON) bench install
 
-## bench-readme                 regenerate README's section on measurements from the last full run
+## bench-readme                 regenerate the measurements in README.md and docs/benchmarks.md from the last full run
 bench-readme: $(VENV)/bench.ok
 	$(PYTHON) bench readme
 

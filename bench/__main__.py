@@ -4,8 +4,8 @@ list            list the scenarios, and how long each takes
 run NAME...     run these scenarios (--into DIR: put their results into an existing directory)
 all             run all scenarios; a full run is kept in bench/results/
 report DIR      regenerate the pages and charts of a run from its raw data
-readme          regenerate README's section on measurements from the last full run
-reliability     regenerate README's section on make soak, and the chart of its hour, from conformance/results
+readme          regenerate docs/benchmarks.md and README's numbers from the last full run
+reliability     regenerate the soaks in docs/reliability.md, and the chart of the hour, from conformance/results
 install         install every absent competitor and tool (QUICK=1: those that Debian packages)
 profile TWIN    draw a flame graph of kcup-TWIN (rust, go), beside the results of the last full run
 """

@@ -1,6 +1,7 @@
-"""README's section of measurements, generated from the last full run that is committed."""
+"""The measurements on docs/benchmarks.md and, in short, in README, from the last full run that is committed."""
 
 from collections import Counter
+from pathlib import Path
 
 import report
 from contenders import ROOT, TWINS
@@ -9,6 +10,7 @@ from report import pages, read
 from session import RESULTS
 from tables import cell_of, losses, markdown, number, point_name, points, ratio_of, size_name
 
+PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
 MARKS = ("<!-- bench: begin -->", "<!-- bench: end -->")
 PICTURES = {
@@ -29,24 +31,25 @@ def split(text, marks=MARKS):
     before, begin, rest = text.partition(marks[0])
     section, end, after = rest.partition(marks[1])
     if not (begin and end):
-        raise SystemExit(f"README.md lacks {' or '.join(marks)}")
+        raise SystemExit(f"the page lacks {' or '.join(marks)}")
     return before + begin, section, end + after
 
 
 def update():
-    """Regenerates the section, and the pages of the run that it comes from."""
+    """Regenerates both, and the pages of the run that they come from."""
     runs = full_runs()
     if not runs:
         raise SystemExit("no full run is there: make bench-all makes one")
     report.write(runs[-1])
-    before, _, after = split(README.read_text())
-    README.write_text(before + section(runs[-1]) + after)
+    for page, told in {PAGE: section, README: brief}.items():
+        before, _, after = split(page.read_text())
+        page.write_text(before + told(runs[-1]) + after)
 
 
 def section(directory):
     about, results = read(directory)
     results = {result["scenario"]: result for result in results}
-    place, machine = directory.relative_to(ROOT), about["machine"]
+    place, machine = Path("..", directory.relative_to(ROOT)), about["machine"]
     lost = Counter(loss.is_tie() for result in results.values() for loss in losses(result))
     return pages(
         f"\nThe run of {about['began'][:10]} on {machine['cpus']} CPUs, {machine['cpu']}, {machine['kernel']}: "
@@ -55,6 +58,19 @@ def section(directory):
         f"[every reason to distrust it]({place}/README.md). {ALWAYS[1]}",
         markdown(["", *NAMES], rows(results)),
         *(f"![{what}]({place}/{picture})" for picture, what in PICTURES.items()),
+    )
+
+
+def brief(directory):
+    """Three questions and one chart, for README."""
+    about, results = read(directory)
+    results = {result["scenario"]: result for result in results}
+    first, *_, memory, _, _, rest, _ = rows(results)
+    picture, what = next(iter(PICTURES.items()))
+    return pages(
+        f"\nOn {about['began'][:10]}, on {about['machine']['cpus']} CPUs:",
+        markdown(["", *NAMES], [first, memory, rest]),
+        f"![{what}]({directory.relative_to(ROOT)}/{picture})",
     )
 
 

@@ -1,4 +1,4 @@
-"""README's section on `make soak`, and the chart of its hour, both generated from conformance/results."""
+"""The section of docs/reliability.md on `make soak`, and the chart of its hour, from conformance/results."""
 
 import json
 import statistics
@@ -7,11 +7,12 @@ from axes import STYLE, draw_grid, grid, headline, ink, name_ends
 from contenders import ROOT
 from matplotlib import pyplot
 from matplotlib.ticker import MaxNLocator
-from readme import README, split
+from readme import split
 from report import pages
 from tables import markdown
 
 RESULTS = ROOT / "conformance" / "results"
+PAGE = ROOT / "docs" / "reliability.md"
 MARKS = ("<!-- soak: begin -->", "<!-- soak: end -->")
 CHART = "hour.svg"
 LEGEND = (
@@ -41,8 +42,8 @@ SLOPES = {
 def update():
     hour = read("hour")
     draw(hour, RESULTS / CHART)
-    before, _, after = split(README.read_text(), MARKS)
-    README.write_text(before + section(read("soak"), hour) + after)
+    before, _, after = split(PAGE.read_text(), MARKS)
+    PAGE.write_text(before + section(read("soak"), hour) + after)
 
 
 def read(name):
@@ -56,7 +57,7 @@ def section(soak, hour):
     return "\n" + pages(
         f"An hour, {place_and_time(hour)}. In brackets the 95 % confidence interval:",
         markdown(["", *(f"kcup-{name}" for name in TWINS)], list(hour_rows(hour))),
-        f"![memory, descriptors, threads, latency and responses over an hour](conformance/results/{CHART})",
+        f"![memory, descriptors, threads, latency and responses over an hour](../conformance/results/{CHART})",
         "Both programs ran at the same time, and the machine had other work (a load average of "
         f"{median_load(hour):.0f}), so the latency is that of a busy machine. Memory, descriptors and threads do not "
         "depend on that.",

@@ -16,7 +16,7 @@ from runner.twin import Server, Twin
 LACKING = re.compile(
     "no memory cgroup can be made here|nothing here steps the clock for one process"
     "|another user does not get to the program|root reads everything|another user has no capabilities"
-    "|a process namespace takes root|a root directory of one's own takes root|the kernel's log takes root"
+    "|a process namespace takes root|a (root directory|network) of one's own takes root|the kernel's log takes root"
     "|this kernel has no (Landlock|urgent bytes on unix sockets)"
 )
 ROOT = Path(__file__).resolve().parent.parent

@@ -69,7 +69,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def rows(request):
-    """What every case saw; written for README if none was left out."""
+    """What every case saw; written for docs/reliability.md if none was left out."""
     twins = request.config.twins
     told, seen = about(twins), []
     yield seen

@@ -3,12 +3,14 @@
 import json
 import os
 import subprocess
+import sys
 import uuid
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "conformance"))  # for runner.page
 POLICY = ROOT / "deploy" / "examples" / "mta-sts.txt"
 VERSION = (ROOT / "VERSION").read_text().strip()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, docker
-from e2e.page import commands
+from runner.page import commands
 
 SCALING = ROOT / "docs" / "scaling.md"
 THERE = "/opt/kcup"

@@ -1,4 +1,4 @@
-"""README's tables of attacks, generated from results.json.
+"""The tables of attacks in docs/reliability.md, generated from results.json.
 
 python3 vm/readme.py    regenerates them, as a full run does
 """
@@ -10,21 +10,21 @@ from pathlib import Path
 from kernels import ROOT
 from plan import ATTACKS, OTHERS, TWINS
 
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "reliability.md"
 RESULTS = Path(__file__).with_name("results.json")
 SECTION = re.compile(r"(<!-- vm: begin -->\n).*?(<!-- vm: end -->\n)", re.DOTALL)
 NAMES = [*TWINS, *OTHERS]
 
 
 def update():
-    README.write_text(with_attacks(README.read_text()))
+    PAGE.write_text(with_attacks(PAGE.read_text()))
 
 
 def with_attacks(text):
-    """README's text with the tables of these results."""
+    """The page's text with the tables of these results."""
     told = json.loads(RESULTS.read_text())
     if len(SECTION.findall(text)) != 1:
-        raise SystemExit("README.md: the marks of the attacks are not there, or more than once")
+        raise SystemExit("docs/reliability.md: the marks of the attacks are not there, or more than once")
     return SECTION.sub(lambda marks: f"{marks[1]}\n{section(told)}\n{marks[2]}", text)
 
 

@@ -1,6 +1,6 @@
-from readme import README, with_attacks
+from readme import PAGE, with_attacks
 
 
-def test_readme_says_what_was_measured():
-    text = README.read_text()
+def test_the_page_says_what_was_measured():
+    text = PAGE.read_text()
     assert text == with_attacks(text), "python3 vm/readme.py"

@@ -45,7 +45,7 @@ def results(request):
             if plan := [row for row in group if name(row) in futures]:
                 machines.submit(run, paths[plan[0]["kernel"]], plan, futures)
         yield futures
-    # README shows only complete full runs.
+    # docs/reliability.md shows only complete full runs.
     whole = FULL and len(futures) == sum(len(group) for group in GROUPS)
     write([future.result() for future in futures.values() if not future.exception()], whole)
 

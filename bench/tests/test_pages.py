@@ -98,12 +98,15 @@ def test_the_section_has_a_line_for_each_question(tmp_path, result, about, monke
     assert "of 10 KiB, ratio to a server that parses nothing | 1.17 | 1.54 | 1.51 |  |  |" in section
     assert "| passed, of 86 cases that apply to any server of one file | 86 | 86 | 86 |  |  |" in section
     assert "| image download, MB | 1.20 | 1.20 | 1.20 |  |  |" in section
-    assert f"({tmp_path.name}/summary.md#where-kcup-loses), 0 places and 6 ties" in section
+    assert f"(../{tmp_path.name}/summary.md#where-kcup-loses), 0 places and 6 ties" in section
+    brief = readme.brief(tmp_path)
+    assert brief.count("\n| ") == 5 and "of 66 B" in brief and "idle, MB" in brief and "at rest, MB" in brief
 
 
-def test_readme_says_what_the_last_full_run_says():
-    _, section, _ = readme.split(readme.README.read_text())
+@pytest.mark.parametrize(("page", "told"), [("PAGE", "section"), ("README", "brief")])
+def test_readme_says_what_the_last_full_run_says(page, told):
+    _, section, _ = readme.split(getattr(readme, page).read_text())
     runs = readme.full_runs()
     if not runs:
         pytest.skip("no full run is committed yet")
-    assert section == readme.section(runs[-1]), "make bench-readme"
+    assert section == getattr(readme, told)(runs[-1]), "make bench-readme"

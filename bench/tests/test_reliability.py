@@ -1,8 +1,8 @@
-"""README's section on reliability and the chart of the hour, from invented data; and README matches the results."""
+"""The section on soaks and the chart of the hour, from invented data; and the page matches the results."""
 
 import pytest
 import reliability
-from readme import README, split
+from readme import split
 
 SLOPE = {"median": 2048.4, "least": -1024.0, "most": 1.5 * 2**20}
 NONE = dict.fromkeys(SLOPE, 0)
@@ -69,6 +69,6 @@ def test_a_chart_is_drawn_without_a_control_group_too(hour, tmp_path):
     assert (tmp_path / "hour.svg").read_text().count("<!-- threads -->") == 1
 
 
-def test_readme_says_what_the_last_soak_says():
-    _, section, _ = split(README.read_text(), reliability.MARKS)
+def test_the_page_says_what_the_last_soak_says():
+    _, section, _ = split(reliability.PAGE.read_text(), reliability.MARKS)
     assert section == reliability.section(reliability.read("soak"), reliability.read("hour")), "make soak-readme"

@@ -1,4 +1,4 @@
-"""Results of a soak, for README: with the date, the kernel, and the last commit that changed the programs."""
+"""Results of a soak, for docs/reliability.md: with date, kernel, and the last commit that changed the programs."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def about(twins):
 
 
 def write(name, seen, whole):
-    """To conformance/results for README or, if the run is partial or of one program, to bin. One line for each list."""
+    """To conformance/results or, if the run is partial or of one program, to bin. One line for each list."""
     place = RESULTS if whole and len(seen["programs"]) == 2 else SCRATCH
     place.mkdir(parents=True, exist_ok=True)
     text = re.sub(r"(?<=[\[{,]) ?(?=\[|\"\w+\": [\[{])", "\n", json.dumps(seen))

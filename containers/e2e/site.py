@@ -1,4 +1,4 @@
-"""deploy/compose.yaml as a user has it: copied into its own directory, with a policy beside it."""
+"""A compose file with Traefik and kcup as a user has it, in its own directory: deploy/compose.yaml, or another."""
 
 import contextlib
 import functools
@@ -14,15 +14,15 @@ from conftest import ROOT, docker
 from e2e.edge import Edge, environment, make_traefik
 
 COMPOSE = ROOT / "deploy" / "compose.yaml"
-TRAEFIK = yaml.safe_load(COMPOSE.read_text())["services"]["traefik"]
 
 
 class Site(Edge):
     """A directory with compose.yaml, its network, and the DNS records that point to its Traefik."""
 
-    def __init__(self, directory, image, names):
+    def __init__(self, directory, image, names, text):
         super().__init__(directory, names)
-        make_traefik(TRAEFIK["image"])
+        self.text, self.traefik = text, yaml.safe_load(text)["services"]["traefik"]
+        make_traefik(self.traefik["image"])
         self.directory, self.names = directory, names
         project = f"kcup-test-{uuid.uuid4().hex[:8]}"
         self.network, self.inside = f"{project}_default", f"{project}_inside"
@@ -38,7 +38,8 @@ class Site(Edge):
         """The files of the site, where Traefik should have this address."""
         for path in COMPOSE.parent.glob("compose*.yaml"):
             shutil.copy(path, self.directory)
-        traefik = self.overlay(TRAEFIK) | {"networks": {"default": {"ipv4_address": address}}}
+        (self.directory / "compose.yaml").write_text(self.text)
+        traefik = self.overlay(self.traefik) | {"networks": {"default": {"ipv4_address": address}}}
         # It is also the Traefik of somebody who has one already, and starts containers with labels.
         traefik["command"] += ["--providers.docker.exposedByDefault=false"]
         traefik["volumes"] += ["${DOCKER_SOCKET}:/var/run/docker.sock:ro"]
@@ -72,9 +73,9 @@ class Site(Edge):
 
 
 @contextlib.contextmanager
-def new_site(directory, image, names):
+def new_site(directory, image, names, text=None):
     """A site that has not been started; everything started from it is removed at the end."""
-    site = Site(directory, image, names)
+    site = Site(directory, image, names, text or COMPOSE.read_text())
     try:
         site.lay_out(make_network(site.network))
         yield site
