@@ -1,6 +1,6 @@
 """What must agree before a version is released. Prints what does not, a line each, and exits 1 if there is such a line.
 
-usage: check.py              versions, and the changelog's form
+usage: check.py              versions, the changelog's form, addresses and toolchains
        check.py --release    versions, and the changelog's section for VERSION
 """
 
@@ -13,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
+# A host, and a path in which kcup is named.
+ADDRESS = re.compile(r"(?<![\w.-])(?:[\w-]+\.)+[a-z]+(?::\d+)?/[\w./-]*kcup[\w./-]*")
 RELEASED = re.compile(rf"\[({VERSION.pattern})\] - (\d{{4}}-\d\d-\d\d)")
 
 
@@ -75,8 +77,26 @@ def wrong_release():
         yield 'CHANGELOG.md: there is something under "[Unreleased]"'
 
 
+def wrong_addresses():
+    """Every address of the project, wherever it is written, is that of project.env."""
+    project = dict(re.findall(r"^(\w+)=(.*)$", read("project.env"), re.MULTILINE))
+    url, images = project["PROJECT_URL"], project["PROJECT_IMAGES"]
+    module = f"{url.removeprefix('https://')}/kcup-go"
+    for name, needed in {
+        "README.md": [f"git clone {url}.git", f"docker pull {images}/kcup-rust\n"],
+        "kcup-go/go.mod": [f"module {module}\n"],
+    }.items():
+        for part in needed:
+            if part not in read(name):
+                yield f'{name}: "{part.strip()}" is not there (project.env)'
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*")]:
+        for address in ADDRESS.findall(path.read_text()) if path.is_file() else []:
+            if not address.startswith((images, url.removeprefix("https://"))):
+                yield f'{path.relative_to(ROOT)}: "{address}" is not an address of project.env'
+
+
 def main(arguments):
-    checks = [wrong_versions, wrong_changelog] + [wrong_release] * (arguments == ["--release"])
+    checks = [wrong_versions, wrong_changelog, wrong_addresses] + [wrong_release] * (arguments == ["--release"])
     wrong = [line for check in checks for line in check()]
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return bool(wrong)

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 READ = [
-    *("VERSION", "CHANGELOG.md", "release/check.py"),
+    *("VERSION", "project.env", "kcup-go/go.mod", "CHANGELOG.md", "README.md", "release/check.py"),
     *("kcup-rust/Cargo.toml", "kcup-rust/Cargo.lock", "kcup-rust/fuzz/Cargo.lock"),
 ]
 VERSION = (ROOT / "VERSION").read_text().strip()
@@ -66,6 +66,20 @@ RUST = rf'(name = "kcup-rust"\nversion = )"{re.escape(VERSION)}"'
         ("CHANGELOG.md", "$", "\n## [99.0.0] - 2026-01-01\n", "the versions do not descend"),
         ("CHANGELOG.md", "$", f"\n{DATED}\n", "the versions do not descend"),
         ("CHANGELOG.md", re.escape(DATED), "## [0.0.1] - 2026-02-28", f'the newest version is not "{VERSION}"'),
+        ("README.md", "docker pull registry", "docker pull mirror", 'README.md: "docker pull registry.gitlab.com/kcup'),
+        (
+            "README.md",
+            "registry.gitlab.com/kcup",
+            "registry.example.com/kcup",
+            '"registry.example.com/kcup/kcup/kcup-rust" is',
+        ),
+        ("kcup-go/go.mod", "gitlab", "example", 'kcup-go/go.mod: "module gitlab.com/kcup/kcup/kcup-go" is not there'),
+        (
+            "project.env",
+            "https://gitlab.com",
+            "https://example.org",
+            'README.md: "git clone https://example.org/kcup/kcup.git"',
+        ),
     ],
 )
 def test_what_disagrees_is_told(copy, name, old, new, told):
