@@ -2,6 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+$(if $(filter 3.%,$(MAKE_VERSION)),$(error GNU make 4 or later is needed, and this is $(MAKE_VERSION)))
 
 TWINS := rust go
 VERSION := $(shell cat VERSION)
@@ -12,6 +13,7 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 # The name of an unreleased image: X.Y.Z-COMMIT. Its program calls itself X.Y.Z, since it is the same as that of the release.
 PRERELEASE = $(VERSION)-$(shell git rev-parse --short=8 HEAD)
 CARGO := cargo
+PREFIX ?= /usr/local
 VENV ?= .venv
 PYTHON := $(VENV)/bin/python
 # More workers than CPUs, since most cases wait for a clock or a socket.
@@ -31,7 +33,7 @@ ENGINE := containers/with-engine
 PIPELINE := containers/test_pipeline.py
 CONTAINERS = $(PYTEST) containers --ignore $(PIPELINE)
 
-SHELL_FILES = .ci/run kcup-rust/build kcup-go/build kcup-go/race kcup-go/mutated containers/build containers/base-images \
+SHELL_FILES = .ci/run .ci/needs .ci/newcomer kcup-rust/build kcup-go/build kcup-go/race kcup-go/mutated containers/build containers/base-images \
   containers/save containers/with-engine release/latest release/publish release/push share/completions/kcup.bash
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 MARKDOWN_FILES = $(shell git ls-files '*.md')
@@ -42,10 +44,10 @@ MUSL = $(shell uname -m)-unknown-linux-musl
 # With function names and frame pointers, for perf.
 PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
-EACH := build run test unit lint audit fuzz test-containers build-release sbom image image-publish image-release
+EACH := build install run test unit lint audit fuzz test-containers build-release sbom image image-publish image-release
 BUILD_IMAGES = containers/build rust $(ARCHITECTURES) && containers/build go $(ARCHITECTURES)
 .PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak soak-readme mutants mutants-rust mutants-go mutants-suite test-vm test-engine vm vm-set-up verdicts corpus lint-shared readme clean \
-  audit-licences test-images get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
+  newcomer audit-licences test-images get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
   bench bench-all bench-ready bench-baselines bench-install bench-readme bench-guard $(SCENARIOS:%=bench-%) \
   unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%)
 
@@ -57,8 +59,26 @@ help:
 ## build [-rust|-go]            static, stripped programs: bin/kcup-rust, bin/kcup-go
 build: build-rust build-go
 
-$(addprefix build-,$(TWINS)): build-%:
+$(addprefix build-,$(TWINS)): build-%: needs-%
 	kcup-$*/build $(ARCHITECTURE) bin/kcup-$*
+
+# Names what is missing, and how to get it, before anything fails for want of it.
+NEEDS := rust go python
+.PHONY: needs $(NEEDS:%=needs-%)
+needs:
+	@.ci/needs $(NEEDS)
+
+$(NEEDS:%=needs-%): needs-%:
+	@.ci/needs $*
+
+## install [-rust|-go]          copy what was built to DESTDIR and PREFIX/bin (/usr/local/bin), as kcup-rust and kcup-go; kcup is a
+##                              link to kcup-rust, with -go to kcup-go
+install: install-go install-rust
+
+$(addprefix install-,$(TWINS)): install-%:
+	@[ -x bin/kcup-$* ] || { echo "make: bin/kcup-$* is not there: make build-$*" >&2; exit 1; }
+	install -D bin/kcup-$* "$(DESTDIR)$(PREFIX)/bin/kcup-$*"
+	ln -sf kcup-$* "$(DESTDIR)$(PREFIX)/bin/kcup"
 
 ## run [-rust|-go]              serve the sample policy on port 5000
 run: run-rust
@@ -68,11 +88,11 @@ $(addprefix run-,$(TWINS)): run-%: build-%
 	@exec bin/kcup-$* --file deploy/examples/mta-sts.txt
 
 ## test [-rust|-go]             unit tests and the whole conformance suite
-test: unit verdicts release-check stepped-clock share-set-up $(VENV)/conformance.ok
+test: needs unit verdicts release-check stepped-clock share-set-up $(VENV)/conformance.ok
 	$(PYTEST) release share --junitxml bin/junit/release.xml
 	$(CONFORMANCE) --rust bin/kcup-rust --go bin/kcup-go
 
-$(addprefix test-,$(TWINS)): test-%: unit-% build-% stepped-clock $(VENV)/conformance.ok
+$(addprefix test-,$(TWINS)): test-%: needs-% unit-% build-% stepped-clock $(VENV)/conformance.ok
 	$(CONFORMANCE) --$* bin/kcup-$*
 
 # The manual page and the completions are not tried with what cannot be installed.
@@ -298,6 +318,10 @@ release/node_modules: release/package-lock.json
 	npm ci --prefix release --no-audit --no-fund --silent
 	@touch $@
 
+## newcomer                     what README says of building from source, on a bare Debian (SUITE=trixie, bookworm; GOAL=run, test), as root
+newcomer:
+	.ci/newcomer $(or $(SUITE),trixie) $(or $(GOAL),run)
+
 ## get-version                  print the version, which both programs share
 get-version:
 	@echo $(VERSION)
@@ -407,7 +431,7 @@ clean:
 	rm -rf bin $(VENV) kcup-rust/target bench/baselines/rust/target release/node_modules .pytest_cache .ruff_cache
 
 # Debian's python3 lacks ensurepip, so virtualenv or the package python3-venv is used.
-$(PYTHON):
+$(PYTHON): | needs-python
 	@python3 -m venv $(VENV) 2>/dev/null || python3 -m virtualenv --quiet $(VENV) 2>/dev/null \
 	  || { echo "installing python3-venv"; apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && python3 -m venv --clear $(VENV); }
 
