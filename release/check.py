@@ -95,8 +95,21 @@ def wrong_addresses():
                 yield f'{path.relative_to(ROOT)}: "{address}" is not an address of project.env'
 
 
+def wrong_toolchains():
+    """What builds images and runs jobs begins with the toolchains that rustup and Go fetch for everybody else."""
+    rust = re.search(r'^channel = "(\d+\.\d+)', read("rust-toolchain.toml"), re.MULTILINE)[1]
+    go = re.search(r"^toolchain go(\d+\.\d+)", read("kcup-go/go.mod"), re.MULTILINE)[1]
+    for name in ("kcup-rust.Dockerfile", "kcup-go.Dockerfile", ".gitlab-ci.yml"):
+        for image, told in re.findall(r"\b(rust|golang):(\d+\.\d+)", read(name)):
+            if told != {"rust": rust, "golang": go}[image]:
+                yield f'{name}: "{image}:{told}" is not of rust-toolchain.toml or go.mod'
+    if f"Rust {rust} and Go {go} " not in read("README.md"):
+        yield f'README.md: "Rust {rust} and Go {go}" is not there'
+
+
 def main(arguments):
-    checks = [wrong_versions, wrong_changelog, wrong_addresses] + [wrong_release] * (arguments == ["--release"])
+    checks = [wrong_versions, wrong_changelog, wrong_addresses, wrong_toolchains]
+    checks += [wrong_release] * (arguments == ["--release"])
     wrong = [line for check in checks for line in check()]
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return bool(wrong)

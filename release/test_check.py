@@ -10,7 +10,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 READ = [
-    *("VERSION", "project.env", "kcup-go/go.mod", "CHANGELOG.md", "README.md", "release/check.py"),
+    *(
+        "VERSION",
+        "project.env",
+        "rust-toolchain.toml",
+        ".gitlab-ci.yml",
+        "kcup-rust.Dockerfile",
+        "kcup-go.Dockerfile",
+        "kcup-go/go.mod",
+        "CHANGELOG.md",
+        "README.md",
+        "release/check.py",
+    ),
     *("kcup-rust/Cargo.toml", "kcup-rust/Cargo.lock", "kcup-rust/fuzz/Cargo.lock"),
 ]
 VERSION = (ROOT / "VERSION").read_text().strip()
@@ -80,6 +91,8 @@ RUST = rf'(name = "kcup-rust"\nversion = )"{re.escape(VERSION)}"'
             "https://example.org",
             'README.md: "git clone https://example.org/kcup/kcup.git"',
         ),
+        ("rust-toolchain.toml", "1\\.", "2.", 'kcup-rust.Dockerfile: "rust:1.'),
+        ("kcup-go/go.mod", "toolchain go1", "toolchain go2", '.gitlab-ci.yml: "golang:1.'),
     ],
 )
 def test_what_disagrees_is_told(copy, name, old, new, told):
