@@ -85,7 +85,7 @@ run: run-rust
 
 $(addprefix run-,$(TWINS)): run-%: build-%
 	@echo "try: curl -i http://localhost:$${PORT:-5000}/.well-known/mta-sts.txt   (Ctrl-C stops)"
-	@exec bin/kcup-$* --file deploy/examples/mta-sts.txt
+	@exec bin/kcup-$* --preset mta-sts deploy/examples/mta-sts.txt
 
 ## test [-rust|-go]             unit tests and the whole conformance suite
 test: needs unit verdicts release-check stepped-clock share-set-up $(VENV)/conformance.ok
