@@ -111,10 +111,10 @@ stepped-clock:
 ## unit [-rust|-go]             unit tests only
 unit: unit-rust unit-go unit-bench
 
-unit-rust:
+unit-rust: needs-rust
 	cd kcup-rust && $(CARGO) test --locked
 
-unit-go:
+unit-go: needs-go
 	cd kcup-go && go vet ./... && CGO_ENABLED=0 go test ./... && CGO_ENABLED=1 go test -race ./...
 
 unit-bench: $(VENV)/bench.ok $(VENV)/conformance.ok
@@ -165,10 +165,10 @@ verdicts:
 ## lint [-rust|-go|-shared]     formatters and linters for every language here; all findings are errors
 lint: lint-rust lint-go lint-bench lint-shared
 
-lint-rust:
+lint-rust: needs-rust
 	cd kcup-rust && $(CARGO) fmt --check && $(CARGO) clippy --locked --all-targets -- -D warnings
 
-lint-go:
+lint-go: needs-go
 	@cd kcup-go && unformatted=$$(gofmt -l .) && { [ -z "$$unformatted" ] || { echo "gofmt -w: $$unformatted"; exit 1; }; }
 	cd kcup-go && go vet ./... && go run $(STATICCHECK) ./...
 	@cd containers/tools && [ -z "$$(gofmt -l .)" ] && go vet ./...
