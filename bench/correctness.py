@@ -65,7 +65,7 @@ class Reader(io.BufferedReader):
     def close(self):
         pass
 
-    def answer(self, method, patience=PATIENCE):
+    def response(self, method, patience=PATIENCE):
         """Status, fields and body; None if none arrives or the connection is closed."""
         self.connection.settimeout(patience)
         try:
@@ -119,7 +119,7 @@ def own_tag(port):
     """The server's own tag for the content, without the mark of a weak one, or None."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
         connection.sendall(REQUEST)
-        _, fields, _ = Reader(connection).answer("GET")
+        _, fields, _ = Reader(connection).response("GET")
     return fields["etag"].removeprefix("W/").encode() if "etag" in fields else None
 
 
@@ -155,9 +155,9 @@ def methods(case):
 
 def judge_answered(reader, case, group):
     for method, want in zip(methods(case), case.want, strict=False):
-        answer = reader.answer(method)
-        check(answer, "no answer")
-        status, fields, body = answer
+        response = reader.response(method)
+        check(response, "no response")
+        status, fields, body = response
         check(status in [want["status"], *group.get("or", [])], f"status {status}")
         if method != "HEAD" and status in (200, 206):
             check(body == (CONTENT.content if status == 200 else part(fields)), f"a body of {len(body)} bytes")
@@ -171,7 +171,7 @@ def judge_connected(reader, case, group):
         check(reader.more(PATIENCE) == b"", "the connection stays")
     else:
         reader.connection.sendall(REQUEST)
-        check(reader.answer("GET"), "the connection is closed")
+        check(reader.response("GET"), "the connection is closed")
 
 
 def part(fields):
@@ -182,14 +182,14 @@ def part(fields):
 
 
 def judge_refused(reader, case, _):
-    answer = reader.answer(methods(case)[0])
-    check(answer is None or answer[0] >= 400, f"status {answer and answer[0]}")
-    check(reader.answer("GET", SILENCE) is None, "what followed was answered")
+    response = reader.response(methods(case)[0])
+    check(response is None or response[0] >= 400, f"status {response and response[0]}")
+    check(reader.response("GET", SILENCE) is None, "what followed was answered")
 
 
 def judge_hidden(reader, case, _):
-    reader.answer(methods(case)[0])
-    check(reader.answer("GET", SILENCE) is None, "the hidden request was answered")
+    reader.response(methods(case)[0])
+    check(reader.response("GET", SILENCE) is None, "the hidden request was answered")
 
 
 JUDGES = {"answered": judge_answered, "connected": judge_connected, "refused": judge_refused, "hidden": judge_hidden}

@@ -92,5 +92,5 @@ def exchange(connection):
     while not received.endswith(CONTENT):
         data = connection.recv(65536)
         if not data:
-            raise ConnectionError("closed before the answer was whole")
+            raise ConnectionError("closed before the response was whole")
         received += data

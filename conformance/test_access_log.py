@@ -169,7 +169,7 @@ def ask_in_order(address, count, first=0, length=1):
             targets = [f"/{number}-{'a' * length}".encode() for number in numbers]
             connection.send(b"".join(GET.replace(b" / ", b" %s " % target) for target in targets))
             for _ in numbers:
-                assert connection.answer().body == CONTENT
+                assert connection.response().body == CONTENT
 
 
 def numbers_of(data, form):
@@ -182,7 +182,7 @@ def numbers_of(data, form):
 
 @pytest.mark.spec("K-125")
 @each_format
-def test_every_answer_has_its_line_in_the_order_of_its_connection(serve, form):
+def test_every_response_has_its_line_in_the_order_of_its_connection(serve, form):
     server = serve("--access-log", form, "--threads", "2", content=CONTENT)
     reader = Reader(server.process.stdout)
     asking = [threading.Thread(target=ask_in_order, args=(server.address, 2000, n * 10000)) for n in range(4)]

@@ -42,13 +42,13 @@ each_case = pytest.mark.parametrize("case", CASES, ids=lambda name: name.replace
 
 @pytest.mark.spec("K-115", "K-116", "K-117", "K-118")
 @each_case
-def test_answer(serve, case):
+def test_response(serve, case):
     method, target, status, content_type, body = CASES[case]
-    answer = ask(serve(*ADMIN).admin, target, method)
-    assert (answer.status, answer.one("content-type")) == (status, content_type)
-    assert set(answer.names()) == FIELDS and len(answer.fields) == len(FIELDS)
-    assert answer.one("connection") == "close"
-    assert body is None or answer.body == body
+    response = ask(serve(*ADMIN).admin, target, method)
+    assert (response.status, response.one("content-type")) == (status, content_type)
+    assert set(response.names()) == FIELDS and len(response.fields) == len(FIELDS)
+    assert response.one("connection") == "close"
+    assert body is None or response.body == body
 
 
 @pytest.mark.spec("K-115")
@@ -59,7 +59,7 @@ def test_what_cannot_be_read_is_refused(serve, case):
     status = 400
     with AdminConnection(server.admin) as connection, contextlib.suppress(*GONE):
         connection.send(NOT_READ[case])
-        status = connection.answer().status
+        status = connection.response().status
     assert 400 <= status < 600
     assert ask(server.admin, "/healthz").body == b"ok"
 
@@ -111,8 +111,8 @@ def test_an_admin_address_in_use(twin):
 @pytest.mark.parametrize("target", ["/healthz", "/readyz", "/metrics"])
 def test_nothing_of_it_is_public(serve, target):
     server = serve(*ADMIN)
-    answer = get(server.address, target)
-    assert (answer.status, answer.body) == (200, b"Hello\n")
+    response = get(server.address, target)
+    assert (response.status, response.body) == (200, b"Hello\n")
     assert get(serve(*ADMIN, "--path", "/a").address, target).status == 404
 
 
@@ -120,7 +120,7 @@ def test_nothing_of_it_is_public(serve, target):
 def test_a_head_may_come_in_single_bytes(serve):
     with AdminConnection(serve(*ADMIN).admin) as connection:
         connection.send(b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n", piece=1)
-        assert connection.answer().body == b"ready"
+        assert connection.response().body == b"ready"
         connection.expect_end()
 
 
@@ -133,13 +133,13 @@ def test_it_answers_until_the_drain_is_over(serve):
         assert ask(server.admin, "/readyz").status == 200
         server.signal()
         until(lambda: ask(server.admin, "/readyz").status == 503)
-        answer = ask(server.admin, "/readyz")
-        assert (answer.one("content-type"), answer.body) == (TEXT, b"draining")
+        response = ask(server.admin, "/readyz")
+        assert (response.one("content-type"), response.body) == (TEXT, b"draining")
         assert (ask(server.admin, "/readyz", "HEAD").status, ask(server.admin, "/healthz").status) == (503, 200)
         until(lambda: refused(server.address))
         assert scrape(server)[HOT] == 1
         connection.send(GET[9:])
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
     assert server.wait(10) == 0
 
 

@@ -38,7 +38,7 @@ def test_with_64_open_who_has_not_asked_for_longest_makes_room(serve):
             assert all(is_open(connection) for connection in held)
         until(lambda: len(descriptors(server.process.pid)) == before + MOST)
         held[-1].send(HEALTHZ)
-        assert held.pop().answer().body == b"ok"
+        assert held.pop().response().body == b"ok"
         assert all(is_open(connection) for connection in held)
 
 
@@ -99,7 +99,7 @@ def test_who_has_asked_is_answered_before_another_takes_the_place(serve):
             connection.send(HEALTHZ)
         server.signal(signal.SIGCONT)
         for connection in held:
-            assert connection.answer().body == b"ok"
+            assert connection.response().body == b"ok"
             connection.expect_end()
 
 
@@ -111,7 +111,7 @@ def test_who_was_answered_makes_room_before_who_has_not_asked(serve):
         for _ in range(MOST):
             asking = stack.enter_context(AdminConnection(server.admin))
             asking.send(HEALTHZ)
-            assert asking.answer().body == b"ok"
+            assert asking.response().body == b"ok"
             asking.expect_end()
         assert all(is_open(connection) for connection in held)
 

@@ -53,7 +53,7 @@ def a_second_head_that_came_with_the_first_and_stops_is_closed(twin):
     with limited(twin, "header") as server, Connection(server.address) as connection:
         before = time.monotonic()
         connection.send(GET + GET[:5])
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
         return measure_since(connection, before)
 
 
@@ -68,7 +68,7 @@ def a_head_that_trickles_is_closed_as_early(twin):
         while time.monotonic() - before < 10:
             connection.send(b"G")
             with contextlib.suppress(TimeoutError, ConnectionResetError):
-                assert connection.socket.recv(1) == b"", "an answer to half a head"
+                assert connection.socket.recv(1) == b"", "a response to half a head"
                 return Span(time.monotonic() - before, time.monotonic() - after)
         raise AssertionError("a trickle is not closed")
 
@@ -80,7 +80,7 @@ def a_head_that_takes_less_is_answered(twin):
             connection.send(GET[:10])
             time.sleep(0.4)
             connection.send(GET[10:])
-            assert connection.answer().status == 200
+            assert connection.response().status == 200
 
 
 @experiment("K-80", span=False)
@@ -121,16 +121,16 @@ def half_a_head_is_no_silence(twin):
         connection.send(GET[:5])
         time.sleep(2.5)
         connection.send(GET[5:])
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
 
 
 @experiment("K-81", "K-82", span=False)
-def an_answer_that_is_not_read_is_no_silence(twin):
+def a_response_that_is_not_read_is_no_silence(twin):
     with limited(twin, "idle", "header", content=BIG) as server:
         with Connection(server.address, receive_buffer=4096) as connection:
             connection.send(GET)
             time.sleep(2.5)
-            assert connection.answer().body == BIG
+            assert connection.response().body == BIG
 
 
 @experiment("K-12")
@@ -178,7 +178,7 @@ def what_still_comes_is_discarded_for_a_second(twin):
     with limited(twin) as server, Connection(server.address) as connection:
         before = time.monotonic()
         connection.send(POST)
-        assert connection.answer().status == 404
+        assert connection.response().status == 404
         connection.expect_end()
         after = time.monotonic()
         with contextlib.suppress(*GONE):
@@ -192,7 +192,7 @@ def what_still_comes_is_discarded_for_a_second(twin):
 def the_end_of_the_peer_ends_the_discarding(twin):
     with limited(twin) as server, Connection(server.address) as connection:
         connection.send(POST)
-        assert connection.answer().status == 404
+        assert connection.response().status == 404
         connection.expect_end()
         connection.half_close()
 

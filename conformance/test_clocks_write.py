@@ -86,7 +86,7 @@ def reads_on(connection, times, pause, length):
         time.sleep(pause)
         taken += connection.exactly(length)
     connection.pending = taken
-    assert connection.answer().body == BIG
+    assert connection.response().body == BIG
 
 
 @pytest.mark.spec("K-83")

@@ -22,7 +22,7 @@ def test_unfinished_heads_cost_the_oldest_of_them(serve):
             held[-1].send(part)
         held[0].expect_end()
         held[-1].send(b"\r\n\r\n")
-        assert held[-1].answer().status == 200
+        assert held[-1].response().status == 200
     finally:
         for connection in held:
             connection.socket.close()
@@ -47,20 +47,20 @@ def test_without_descriptors_it_pauses_and_goes_on(serve):
         connection.socket.close()
     with Connection(server.address) as connection:
         connection.send(GET)
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
 
 
 @pytest.mark.spec("K-30", "K-34")
-def test_a_large_answer_to_a_slow_peer_is_whole(serve):
+def test_a_large_response_to_a_slow_peer_is_whole(serve):
     server = serve(content=BIG)
     with Connection(server.address, receive_buffer=4096) as connection:
         connection.send(GET * 2)
-        assert connection.answer().body == BIG
-        assert connection.answer().body == BIG
+        assert connection.response().body == BIG
+        assert connection.response().body == BIG
 
 
 @pytest.mark.spec("K-34")
-def test_a_peer_that_goes_away_within_an_answer_harms_nobody(serve):
+def test_a_peer_that_goes_away_within_a_response_harms_nobody(serve):
     server = serve(content=BIG)
     for _ in range(20):
         with Connection(server.address, receive_buffer=4096) as connection:
@@ -83,7 +83,7 @@ def test_the_end_of_the_peer_is_seen_whatever_came_before(serve, size):
             connection.send(requests)
             connection.half_close()
             for _ in range(size // len(GET)):
-                assert connection.answer().status == 200
+                assert connection.response().status == 200
             connection.expect_end()
 
 
@@ -95,7 +95,7 @@ def test_five_hundred_connections_at_once(serve):
         for connection in held:
             connection.send(GET)
         for connection in held:
-            assert connection.answer().status == 200
+            assert connection.response().status == 200
     for connection in held:
         connection.socket.close()
 
@@ -107,6 +107,6 @@ def test_the_date_goes_on_on_an_open_connection(serve):
         seen = set()
         while time.monotonic() - began < 2.2:
             connection.send(GET)
-            seen.add(connection.answer().one("date"))
+            seen.add(connection.response().one("date"))
             time.sleep(0.05)
         assert 3 <= len(seen) <= 4

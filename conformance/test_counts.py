@@ -23,7 +23,7 @@ def test_hot_and_parked(serve):
         silent, heads, slow = ([stack.enter_context(connect(server)) for _ in range(n)] for n in (5, 3, 2))
         for connection in silent[:2]:
             connection.send(GET)
-            connection.answer()
+            connection.response()
         for connection in heads:
             connection.send(GET[:9])
         for connection in slow:
@@ -31,7 +31,7 @@ def test_hot_and_parked(serve):
             connection.receive(100)
         until(lambda: states(server) == (5, 5))
         heads[0].send(GET[9:])
-        heads[0].answer()
+        heads[0].response()
         silent[4].socket.close()
         until(lambda: states(server) == (4, 5))
         seen = scrape(server)
@@ -50,12 +50,12 @@ def states(server):
 
 
 @pytest.mark.spec("K-119")
-@pytest.mark.parametrize("when", ["silent", "within a head", "within an answer"])
+@pytest.mark.parametrize("when", ["silent", "within a head", "within a response"])
 def test_a_peer_that_resets_is_a_peer(serve, when):
     server = serve(*ADMIN, content=BIG)
     connection = connect(server)
-    connection.send({"silent": b"", "within a head": GET[:9], "within an answer": GET}[when])
-    if when == "within an answer":
+    connection.send({"silent": b"", "within a head": GET[:9], "within a response": GET}[when])
+    if when == "within a response":
         connection.receive(100)
     until(lambda: states(server) == ((0, 1) if when == "silent" else (1, 0)))
     connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -72,7 +72,7 @@ def test_evicted(serve):
     for _ in range(3):
         held.append(Connection(server.address))
         held[-1].send(GET)
-        held[-1].answer()
+        held[-1].response()
     until(lambda: states(server) == (0, 2))
     seen = scrape(server)
     assert (seen[closed("evicted")], seen[ACCEPTED] - before[ACCEPTED], seen[OK]) == (3, 5, 3)
@@ -107,7 +107,7 @@ def test_drained(serve):
         for connection in silent:
             connection.expect_end()
         heads[0].send(GET[9:])
-        heads[0].answer()
+        heads[0].response()
         heads[0].expect_end()
         expected = {closed("drained"): 3, closed("answered"): 1, HOT: 1, PARKED: 0, OK: 1}
         until(lambda: expected.items() <= scrape(server).items())
@@ -128,7 +128,7 @@ def test_each_byte_is_counted_once(serve, size, method):
         until(lambda: has_read_all(server, [slow, quick]))
         for connection in (slow, quick):
             for _ in range(2):
-                answer = connection.answer(method == "HEAD")
-                received += len(answer.head) + len(answer.body)
+                response = connection.response(method == "HEAD")
+                received += len(response.head) + len(response.body)
     expected = {ACCEPTED: 2, BYTES: received, closed("peer"): 2, OK.replace("GET", method): 4}
     until_grown(server, before, expected)

@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from runner.answers import WireError
 from runner.flood import Flood
 from runner.peers import BIG, GET, accepted, asked, ends, is_open, not_reading
 from runner.process import frozen, has_read_all, in_time, listening_port, until
+from runner.responses import WireError
 from runner.sockets import in_backlog
 from runner.wire import Connection
 
@@ -40,8 +40,8 @@ def test_what_was_accepted_and_has_not_asked_yet_may_ask(serve, threads):
         if time.monotonic() - began >= SECOND:
             return False
         for connection in taken + waiting:
-            answer = connection.answer()
-            assert (answer.status, answer.one("connection")) == (200, "close")
+            response = connection.response()
+            assert (response.status, response.one("connection")) == (200, "close")
             connection.expect_end()
         assert server.wait(10) == 0
         return True
@@ -68,7 +68,7 @@ def test_a_head_that_begins_within_that_second_is_waited_for(serve):
             return False
         time.sleep(1.5)
         connection.send(GET[9:])
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
         connection.expect_end()
         assert server.wait(10) == 0
         return True
@@ -126,7 +126,7 @@ def test_a_long_backlog_is_taken_in(serve, number):
     until(lambda: not listens(server))
     busy.send(GET[9:])
     for connection in [busy, *waiting]:
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
         connection.expect_end()
     assert server.wait(10) == 0
 
@@ -148,7 +148,7 @@ class Visitors(threading.Thread):
             with connection:
                 connection.send(GET)
                 try:
-                    connection.answer()
+                    connection.response()
                     self.served += 1
                 except WireError as error:
                     self.lost.append(str(error))

@@ -34,7 +34,7 @@ def test_other_signals_do_nothing(serve):
         until(lambda: not pending_signals(server.process.pid))
     with Connection(server.address) as connection:
         connection.send(GET)
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
     server.signal()
     assert server.wait(10) == 0
 
@@ -53,7 +53,7 @@ def test_silent_connections_hold_nothing_up(serve):
     silent = [Connection(server.address) for _ in range(20)]
     for connection in silent[:10]:
         connection.send(GET)
-        connection.answer()
+        connection.response()
     server.signal()
     for connection in silent:
         connection.expect_end()
@@ -68,7 +68,7 @@ def test_what_was_sent_is_answered(serve, number):
     known = [Connection(server.address) for _ in range(10)]
     for connection in known:
         connection.send(GET)
-        connection.answer()
+        connection.response()
     frozen(server)
     new = [Connection(server.address) for _ in range(100)]
     silent = [Connection(server.address) for _ in range(10)]
@@ -77,8 +77,8 @@ def test_what_was_sent_is_answered(serve, number):
     server.signal(number)
     server.signal(signal.SIGCONT)
     for connection in known + new:
-        answer = connection.answer()
-        assert (answer.status, answer.one("connection")) in ((200, "close"), (200, None))
+        response = connection.response()
+        assert (response.status, response.one("connection")) in ((200, "close"), (200, None))
         connection.expect_end()
     for connection in silent:
         connection.expect_end()
@@ -93,14 +93,14 @@ def test_all_of_several_requests_are_answered(serve):
     connection.send(GET * 3)
     server.signal()
     server.signal(signal.SIGCONT)
-    answers = [connection.answer() for _ in range(3)]
-    assert [answer.status for answer in answers] == [200] * 3
+    responses = [connection.response() for _ in range(3)]
+    assert [response.status for response in responses] == [200] * 3
     connection.expect_end()
     assert server.wait(10) == 0
 
 
 @pytest.mark.spec("K-18", "K-34")
-def test_an_answer_during_the_drain_says_that_it_is_the_last(serve):
+def test_a_response_during_the_drain_says_that_it_is_the_last(serve):
     server = serve(*PATIENT)
     begun = [Connection(server.address) for _ in range(20)]
     for connection in begun:
@@ -111,16 +111,16 @@ def test_an_answer_during_the_drain_says_that_it_is_the_last(serve):
     said = []
     for connection in begun:
         connection.send(GET[-2:])
-        answer = connection.answer()
-        assert answer.status == 200
-        said.append(answer.one("connection"))
+        response = connection.response()
+        assert response.status == 200
+        said.append(response.one("connection"))
         connection.expect_end()
     assert said[10:] == ["close"] * 10, "the first may be faster than the news of the drain"
     assert server.wait(10) == 0
 
 
 @pytest.mark.spec("K-18")
-def test_an_answer_under_way_is_finished(serve):
+def test_a_response_under_way_is_finished(serve):
     server = serve(*PATIENT, content=BIG)
     connection = Connection(server.address, receive_buffer=65536)
     connection.send(GET)
@@ -128,7 +128,7 @@ def test_an_answer_under_way_is_finished(serve):
     server.signal()
     until(lambda: refuses(server.address))
     connection.pending = start
-    assert connection.answer().body == BIG
+    assert connection.response().body == BIG
     connection.expect_end()
     assert server.wait(10) == 0
 
@@ -181,7 +181,7 @@ def test_it_drains_as_the_first_process(serve, number):
     server = serve(prefix=(shutil.which("unshare"), "--pid", "--fork"))
     with Connection(server.address) as connection:
         connection.send(GET)
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
         os.kill(children(server.process.pid)[0], number)
         connection.expect_end()
     assert server.wait(10) == 0

@@ -115,7 +115,7 @@ def test_a_drain_that_takes_too_long(serve, count):
         for _ in range(count):
             connection = stack.enter_context(Connection(server.address))
             connection.send(GET + GET[:5])
-            connection.answer()
+            connection.response()
         assert ended(server)[1:] == ["draining", f"the drain is over after {cut} cut"]
 
 
@@ -152,11 +152,11 @@ def test_the_end_of_each_connection_is_told_at_debug(serve, host, peer):
     for count, data in enumerate(ENDS.values(), 1):
         with Connection(server.address) as connection:
             connection.send(data)
-            connection.answer()
+            connection.response()
         until(lambda count=count: len(ends(server)) == count)
     with Connection(server.address) as connection:
         connection.send(GET)
-        connection.answer()
+        connection.response()
         ended(server)
     assert ends(server) == [f"connection from {peer} closed: {reason}" for reason in (*ENDS, "drained")]
 

@@ -36,7 +36,7 @@ def test_the_longest_silent_makes_room(serve):
     server = serve("--max-connections", "3", "--threads", "1")
     first, second, third = (asked_and_waited(server) for _ in range(3))
     first.send(GET)
-    first.answer()
+    first.response()
     fourth = asked(server.address)
     second.expect_end()
     assert is_open(first)
@@ -59,7 +59,7 @@ def test_the_longest_silent_of_all_workers_makes_room(serve):
     held = [asked_and_waited(server) for _ in range(6)]
     for index in (4, 1):
         held[index].send(GET)
-        held[index].answer()
+        held[index].response()
         time.sleep(APART)
     order = [held[index] for index in (0, 2, 3, 5, 4, 1)]
     for oldest, *others in (order[start:] for start in range(5)):
@@ -114,7 +114,7 @@ def test_each_newcomer_costs_one_place_however_much_is_unread(serve, silent, new
     for connection in new:
         connection.send(HEAD)
     for connection in new:
-        assert connection.answer(bodyless=True).status == 200
+        assert connection.response(bodyless=True).status == 200
     took = time.monotonic() - began
     assert took <= SOON, f"{newcomers} were answered after {took:.2f} s"
     assert len(still_served(peers)) == silent - newcomers
@@ -132,7 +132,7 @@ def test_of_equally_silent_ones_the_one_that_has_read_all_goes(serve):
         began = time.monotonic()
         for connection in (*unread, last):
             connection.send(GET)
-        assert last.answer().status == 200
+        assert last.response().status == 200
         if time.monotonic() - began < 0.08:
             break
     else:
@@ -170,10 +170,10 @@ def test_when_none_is_silent_new_ones_wait(serve, freeing):
         busy[0].socket.close()
     else:
         busy[0].send(GET[5:])
-        assert busy[0].answer().status == 200
-    assert waiting.answer().status == 200
+        assert busy[0].response().status == 200
+    assert waiting.response().status == 200
     busy[1].send(GET[5:])
-    assert busy[1].answer().status == 200
+    assert busy[1].response().status == 200
 
 
 def in_heads(server, count, apart):
@@ -198,7 +198,7 @@ def test_heads_without_end_make_room_after_a_second(serve, threads):
     assert all(is_open(connection) for connection in held[1:])
     for connection in held[1:]:
         connection.send(b" HTTP/1.1\r\nHost: a\r\n\r\n")
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
 
 
 @pytest.mark.spec("K-84b")
@@ -217,7 +217,7 @@ def test_while_none_is_silent_newcomers_after_the_first_need_not_wait(serve, sho
     assert took <= SOON + 1, f"20 had a place after {took:.2f} s"
     for connection in new:
         connection.send(GET[5:])
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
 
 
 def forbid_more_descriptors(pid):
@@ -259,7 +259,7 @@ def test_of_responses_without_end_the_slowest_makes_room(serve):
     until(lambda: is_reset(stuck), 2)
     for connection in reading:
         connection.pending = connection.taken
-        assert connection.answer().body == BIG * 4
+        assert connection.response().body == BIG * 4
 
 
 def read_on(connection):

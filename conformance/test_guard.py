@@ -2,10 +2,10 @@
 
 import pytest
 
-from runner.answers import WireError
 from runner.cases import option_sets, vectors
 from runner.parts import to_bytes
 from runner.promises import check
+from runner.responses import WireError
 from runner.wire import Connection
 
 PLAIN = option_sets()["text"]
@@ -40,9 +40,9 @@ def hold(address, vector, data, piece):
 def hold_refused(address, vector, data, piece):
     with Connection(address) as connection:
         connection.send(data, piece)
-        answer = connection.answer()
-        check(answer.status == vector["status"], f"status {answer.status}, not {vector['status']}")
-        check(answer.one("connection") == "close", "no connection: close")
+        response = connection.response()
+        check(response.status == vector["status"], f"status {response.status}, not {vector['status']}")
+        check(response.one("connection") == "close", "no connection: close")
         connection.expect_end()
 
 
@@ -59,10 +59,10 @@ def hold_accepted(address, vector, data, piece):
     method = data.split(b" ")[0].strip()
     with Connection(address) as connection:
         connection.send(data, piece)
-        answer = connection.answer(method == b"HEAD")
+        response = connection.response(method == b"HEAD")
         expected = 200 if method in (b"GET", b"HEAD") else 404
-        check(answer.status == expected, f"status {answer.status}, not {expected}")
-        check((answer.one("connection") == "close") == closing, f"connection: {answer.one('connection')}")
+        check(response.status == expected, f"status {response.status}, not {expected}")
+        check((response.one("connection") == "close") == closing, f"connection: {response.one('connection')}")
         if closing:
             connection.expect_end()
         elif len(data) == vector["length"]:

@@ -27,13 +27,13 @@ class HealthCase:
 
     name: str
     spec: list
-    answer: str | list
+    response: str | list
     piece: int = 65536
     then: str = "close"
     stderr: str = ""
 
 
-class Answering:
+class Responding:
     """A server that responds to every request with these bytes."""
 
     def __init__(self, case):
@@ -57,16 +57,16 @@ class Answering:
             while True:
                 client, _ = self.listener.accept()
                 with client, contextlib.suppress(OSError):
-                    self.answer(client)
+                    self.response(client)
 
-    def answer(self, client):
+    def response(self, client):
         request = b""
         while b"\r\n\r\n" not in request:
             request += client.recv(65536)
         self.requests.append(request)
-        answer = to_bytes(self.case.answer)
-        for start in range(0, len(answer), self.case.piece):
-            client.sendall(answer[start : start + self.case.piece])
+        response = to_bytes(self.case.response)
+        for start in range(0, len(response), self.case.piece):
+            client.sendall(response[start : start + self.case.piece])
         if self.case.then == "wait":
             client.settimeout(10)
             client.recv(1)
@@ -92,15 +92,15 @@ def where(server, host=None):
 
 
 @pytest.mark.parametrize("case", of_kind("health", HealthCase), ids=lambda case: case.name.replace(" ", "-"))
-def test_answer(twin, case):
-    with Answering(case) as address:
+def test_response(twin, case):
+    with Responding(case) as address:
         expected = (1, case.stderr + "\n") if case.stderr else HEALTHY
         assert outcome(twin, "--port", str(address[1])) == expected
 
 
 @pytest.mark.spec("K-110")
 def test_what_is_asked(twin):
-    server = Answering(HealthCase("", [], "HTTP/1.1 200 OK\r\n\r\n"))
+    server = Responding(HealthCase("", [], "HTTP/1.1 200 OK\r\n\r\n"))
     with server as address:
         port = ["--port", str(address[1])]
         assert outcome(twin, *port) == HEALTHY

@@ -36,7 +36,7 @@ def test_of_a_response_that_nobody_reads_little_is_held(serve, kind):
         assert max(one.unacknowledged for one in found) <= MOST, found
     assert all(one.unacknowledged > 4 * KIB for one in found), "the socket is not used"
     for peer in peers:
-        assert peer.answer().body == BIG
+        assert peer.response().body == BIG
 
 
 def settled(server, count, moving=()):
@@ -115,7 +115,7 @@ class Reader(threading.Thread):
             self.connection.pending = self.connection.exactly(256 * KIB)
             while not self.done.wait(0.05):
                 self.connection.pending += self.connection.socket.recv(16 * KIB)
-            self.outcome = self.connection.answer().body == self.expected
+            self.outcome = self.connection.response().body == self.expected
         except (AssertionError, *GONE) as error:
             self.outcome = error
 
@@ -149,7 +149,7 @@ def test_when_the_share_is_used_up_those_that_acknowledge_nothing_are_reset(serv
     assert reset[:first] == [*range(first)], f"those who came first have acknowledged nothing for longest: {reset}"
     with Connection(server.address) as new:
         new.send(GET)
-        assert new.answer().body == BIG
+        assert new.response().body == BIG
 
 
 @pytest.mark.spec("K-87b")
@@ -170,7 +170,7 @@ def test_those_that_came_first_have_time_to_read(serve, memory):
         until(lambda: scrape(server)[ACCEPTED] == 610)
         assert scrape(server)[closed("memory")] >= 100
         for peer in first:
-            assert peer.answer().body == BIG
+            assert peer.response().body == BIG
 
 
 @pytest.mark.spec("K-87", "K-87b")
@@ -187,4 +187,4 @@ def test_silent_ones_with_a_tail_are_counted_too(serve, memory):
         until(lambda: scrape(server)[closed("memory")] >= 100)
         with Connection(server.address) as new:
             new.send(GET)
-            assert new.answer().status == 200
+            assert new.response().status == 200

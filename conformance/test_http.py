@@ -23,11 +23,11 @@ def test_both_send_the_same_bytes(twins, case, servers):
     assert first == second
 
 
-def comparable(answer, options):
+def comparable(response, options):
     """What must be equal by K-35: all but the date, the time of loading, and compressed bodies with their length."""
-    head = re.sub(rb"\r\ndate: [^\r]*", b"\r\ndate:", answer.head)
+    head = re.sub(rb"\r\ndate: [^\r]*", b"\r\ndate:", response.head)
     if options.mtime is None or options.mtime > time.time():
         head = re.sub(rb"\r\nlast-modified: [^\r]*", b"\r\nlast-modified:", head)
-    if not answer.values("content-encoding"):
-        return head, answer.body
+    if not response.values("content-encoding"):
+        return head, response.body
     return re.sub(rb"\r\ncontent-length: [^\r]*", b"\r\ncontent-length:", head), None

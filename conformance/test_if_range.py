@@ -12,7 +12,7 @@ from runner.wire import Connection
 def asked_for_a_part(connection, date):
     fields = f"Range: bytes=0-0\r\nIf-Range: {date}\r\n" if date else ""
     connection.send(f"GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n".encode())
-    return connection.answer()
+    return connection.response()
 
 
 @pytest.mark.spec("K-49")
@@ -27,12 +27,12 @@ def test_within_the_second_of_the_change_a_date_keeps_no_range(serve):
             server.signal(1)
             until(lambda: asked_for_a_part(connection, None).one("etag") == new.fill("<etag>"))  # noqa: B023
             date = asked_for_a_part(connection, None).one("last-modified")
-            answer = asked_for_a_part(connection, date)
-            if answer.one("date") == answer.one("last-modified") == date:
+            response = asked_for_a_part(connection, date)
+            if response.one("date") == response.one("last-modified") == date:
                 break
         else:
             pytest.fail("this machine was too slow: a reload took more than 0.8 s each time")
-        assert (answer.status, answer.body) == (200, new.content)
+        assert (response.status, response.body) == (200, new.content)
         until(lambda: asked_for_a_part(connection, None).one("date") != date)
-        answer = asked_for_a_part(connection, date)
-        assert (answer.status, answer.body) == (206, new.content[:1])
+        response = asked_for_a_part(connection, date)
+        assert (response.status, response.body) == (206, new.content[:1])

@@ -22,13 +22,13 @@ F_SETPIPE_SZ = 1031
 
 
 @experiment("K-110", limit=2.0)
-def an_answer_that_does_not_come_is_unhealthy(twin):
+def a_response_that_does_not_come_is_unhealthy(twin):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return unhealthy(twin, listener.getsockname()[1])
 
 
 @experiment("K-110", limit=2.0)
-def an_answer_that_trickles_is_unhealthy(twin):
+def a_response_that_trickles_is_unhealthy(twin):
     """Progress does not extend the time."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return unhealthy(twin, listener.getsockname()[1], lambda process: trickle(listener, process))
@@ -140,7 +140,7 @@ def lines_that_nobody_takes_hold_the_end_up_for_a_second(twin):
             while not scrape(server)[LOST]:
                 connection.send(GET * 1000)
                 for _ in range(1000):
-                    connection.answer()
+                    connection.response()
         before = time.monotonic()
         server.signal()
         assert server.wait() == 0

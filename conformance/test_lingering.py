@@ -40,8 +40,8 @@ def test_a_body_does_not_lose_the_response(serve, length):
                     with contextlib.suppress(*GONE, BlockingIOError):
                         request = request[connection.socket.send(request) :]
             connection.pending = received
-            answer = connection.answer()
-            assert (answer.status, answer.one("connection")) == (404, "close")
+            response = connection.response()
+            assert (response.status, response.one("connection")) == (404, "close")
 
 
 @pytest.mark.spec("K-72")
@@ -51,8 +51,8 @@ def test_a_body_that_was_sent_before_the_response_was_read_does_not_lose_it(serv
     for _ in range(20):
         with Connection(server.address) as connection:
             connection.send(post(8_000_000) + bytes(8_000_000))
-            answer = connection.answer()
-            assert (answer.status, answer.one("connection")) == (404, "close")
+            response = connection.response()
+            assert (response.status, response.one("connection")) == (404, "close")
 
 
 @pytest.mark.spec("K-72")
@@ -63,7 +63,7 @@ def test_little_is_discarded(serve, pause):
     with Connection(server.address) as connection:
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         connection.send(post(100_000_000))
-        connection.answer()
+        connection.response()
         connection.expect_end()
         with contextlib.suppress(*GONE):
             while sent < 8 << 20:
@@ -121,7 +121,7 @@ def read_slowly(connection):
         taken += connection.exactly(4 * KIB)
         time.sleep(0.25)
     connection.pending = taken
-    assert connection.answer().body == TAIL
+    assert connection.response().body == TAIL
     connection.expect_end()
 
 

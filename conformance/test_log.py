@@ -86,7 +86,7 @@ def test_a_warning_in_json(serve):
     with Connection(server.address) as connection:
         connection.send(GET[:9])
         connection.send(GET[9:] + GET[:9])
-        connection.answer()
+        connection.response()
         events = [json.loads(line) for line in ended(server)]
     assert [event["level"] for event in events if event["level"] in ("warn", "error")] == ["warn"]
 

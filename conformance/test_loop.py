@@ -74,7 +74,7 @@ def test_connections_that_the_kernel_refuses_to_watch_are_shed(serve):
             assert connection.receive() == b""
     refusing.clear()
     known.send(GET)
-    assert known.answer().status == 200
+    assert known.response().status == 200
     until(lambda: scrape(server)[closed("shed")] == 100)
     seen = scrape(server)
     assert seen[ACCEPTED] == 101
@@ -102,7 +102,7 @@ def test_an_error_of_one_connection_is_nothing_to_others(serve, when):
         server.signal()
     server.signal(signal.SIGCONT)
     for connection in waiting:
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
     assert not errors
     assert "cannot accept" not in server.stderr()
 

@@ -150,7 +150,7 @@ def test_what_the_kernel_says_of_the_process(serve, twin):
         for _ in range(20):
             connection = stack.enter_context(Connection(server.address))
             connection.send(GET)
-            connection.answer()
+            connection.response()
         until(lambda: scrape(server)["process_open_fds"] >= 20)
         seen = scrape(server)
         assert abs(seen["process_open_fds"] - len(descriptors(pid))) <= 3

@@ -131,8 +131,8 @@ def test_every_line_end_is_served_as_crlf_and_nothing_is_added(serve):
     server = serve("--preset", "mta-sts", content=POLICY)
     with Connection(server.address) as connection:
         connection.send(GET)
-        answer = connection.answer()
-    assert (answer.status, answer.body) == (200, SERVED)
+        response = connection.response()
+    assert (response.status, response.body) == (200, SERVED)
 
 
 @pytest.mark.spec("K-92", "K-97")
@@ -156,8 +156,8 @@ def test_a_new_policy_can_be_piped_into_a_server(serve, twin):
     server = serve("--preset", "mta-sts", "--log-level", "warn", content=None, stdin=policy)
     with Connection(server.address) as connection:
         connection.send(GET)
-        answer = connection.answer()
-    assert (answer.status, answer.body, server.stderr()) == (200, policy, "")
+        response = connection.response()
+    assert (response.status, response.body, server.stderr()) == (200, policy, "")
 
 
 TARGET = "/.well-known/mta-sts.txt"

@@ -89,12 +89,12 @@ def test_it_is_told_when_the_drain_begins_and_not_when_it_ends(serve, manager):
     assert manager.told() == {"READY": "1"}
     with Connection(server.address) as connection:
         connection.send(GET + GET[:9])
-        connection.answer()
+        connection.response()
         server.signal()
         assert manager.told() == {"STOPPING": "1"}
         server.signal(signal.SIGHUP)
         connection.send(GET[9:])
-        connection.answer()
+        connection.response()
     assert server.wait(10) == 0
     assert not manager.has_told()
 

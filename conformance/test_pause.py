@@ -34,7 +34,7 @@ def test_silent_ones_that_asked_meanwhile_are_answered(serve, threads):
     with paused(server, began):
         for connection in held:
             connection.send(GET)
-    assert [connection.answer().status for connection in held] == [200] * MANY
+    assert [connection.response().status for connection in held] == [200] * MANY
 
 
 @pytest.mark.spec("K-89", "K-80")
@@ -48,7 +48,7 @@ def test_heads_that_ended_meanwhile_are_answered(serve):
     with paused(server, began):
         for connection in held:
             connection.send(GET[9:])
-    assert [connection.answer().status for connection in held] == [200] * MANY
+    assert [connection.response().status for connection in held] == [200] * MANY
 
 
 @pytest.mark.spec("K-89", "K-82")
@@ -61,7 +61,7 @@ def test_those_that_read_meanwhile_are_sent_the_rest(serve):
         for connection in held:
             connection.pending = connection.exactly(65536)
     for connection in held:
-        assert connection.answer().body == large
+        assert connection.response().body == large
 
 
 def listening(serve, kind, *args, **options):
@@ -85,7 +85,7 @@ def test_an_urgent_byte_alone_makes_nothing_spin(serve, kind):
     with Connection(server.address) as connection, asked(server.address) as other:
         urgent(connection, b"G")
         other.send(GET)
-        assert other.answer().status == 200
+        assert other.response().status == 200
         before, began = server.cpu_seconds(), time.monotonic()
         while time.monotonic() - began < 1:
             time.sleep(0.05)
@@ -115,7 +115,7 @@ def test_an_urgent_byte_is_a_byte_of_the_head(serve, kind, at):
         connection.send(GET[:at])
         urgent(connection, GET[at : at + 1])
         connection.send(GET[at + 1 :])
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
         connection.expect_open()
 
 

@@ -132,16 +132,16 @@ def test_every_worker_answers_with_it_at_once(serve):
     held = [Connection(server.address) for _ in range(32)]
     for connection in held:
         connection.send(GET)
-        assert connection.answer().body == b"Hello\n"
+        assert connection.response().body == b"Hello\n"
     rename_over(server.directory / "hello.txt", new.content)
     reload(server, new)
     for connection in held:
         connection.send(GET)
-        assert connection.answer().body == new.content
+        assert connection.response().body == new.content
 
 
 @pytest.mark.spec("K-100")
-def test_an_answer_under_way_goes_on_with_its_content(serve):
+def test_a_response_under_way_goes_on_with_its_content(serve):
     server = serve(content=BIG.content)
     with Connection(server.address, receive_buffer=65536) as connection:
         connection.send(GET * 2)
@@ -149,8 +149,8 @@ def test_an_answer_under_way_goes_on_with_its_content(serve):
         rename_over(server.directory / "hello.txt", OTHER_BIG.content)
         reload(server, OTHER_BIG)
         connection.pending = start
-        assert hashlib.sha256(connection.answer().body).hexdigest()[:32] == BIG.digest
-        assert hashlib.sha256(connection.answer().body).hexdigest()[:32] == OTHER_BIG.digest
+        assert hashlib.sha256(connection.response().body).hexdigest()[:32] == BIG.digest
+        assert hashlib.sha256(connection.response().body).hexdigest()[:32] == OTHER_BIG.digest
 
 
 @pytest.mark.spec("K-100")
@@ -195,6 +195,6 @@ def test_during_the_drain_a_signal_does_nothing(serve):
         server.signal(signal.SIGHUP)
         until(lambda: not pending_signals(server.process.pid))
         connection.send(GET[-2:])
-        assert connection.answer().body == b"Hello\n"
+        assert connection.response().body == b"Hello\n"
     assert server.wait(10) == 0
     assert server.events("warn", "error") == []

@@ -83,7 +83,7 @@ def test_variants_that_there_is_no_room_for_are_not_made(twin, size):
 def encoding(server):
     with Connection(server.address) as connection:
         connection.send(b"GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br\r\n\r\n")
-        return connection.answer().one("content-encoding")
+        return connection.response().one("content-encoding")
 
 
 @pytest.mark.spec("K-105")

@@ -27,10 +27,10 @@ def resident(server):
     return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
 
 
-def is_of_one_content(answer):
+def is_of_one_content(response):
     """Tag, length and bytes belong together, whichever content it is."""
-    digest = hashlib.sha256(answer.body).hexdigest()[:32]
-    return answer.status == 200 and answer.one("etag") == f'"{digest}"' and digest in KNOWN
+    digest = hashlib.sha256(response.body).hexdigest()[:32]
+    return response.status == 200 and response.one("etag") == f'"{digest}"' and digest in KNOWN
 
 
 @pytest.mark.spec("K-100")
@@ -48,8 +48,8 @@ def test_a_thousand_reloads_under_load(serve):
             for connection in held:
                 connection.send(GET * PIPELINED)
             for connection in held:
-                answers = [connection.answer() for _ in range(2 * PIPELINED)]
-                assert all(map(is_of_one_content, answers)), [answer.head for answer in answers]
+                responses = [connection.response() for _ in range(2 * PIPELINED)]
+                assert all(map(is_of_one_content, responses)), [response.head for response in responses]
             until(lambda: serves(server, new))  # noqa: B023
             if number == WARM:
                 warm = resident(server), len(descriptors(server.process.pid))

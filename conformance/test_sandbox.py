@@ -173,7 +173,7 @@ def test_all_that_it_has_to_do_is_done_within(serve, twin):
     assert b'"GET /.well-known/mta-sts.txt HTTP/1.1" 200' in next_lines(server, 1)[0]
     with Connection(server.address) as connection:
         connection.send(GET)
-        connection.answer()
+        connection.response()
         server.signal()
         connection.expect_end()
     assert server.wait(10) == 0

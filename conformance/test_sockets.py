@@ -125,7 +125,7 @@ def test_a_drain_answers_what_waits_at_a_unix_socket(serve):
     server.signal()
     server.signal(signal.SIGCONT)
     for connection in waiting:
-        assert connection.answer().status == 200
+        assert connection.response().status == 200
         connection.expect_end()
     for connection in silent:
         connection.expect_end()
@@ -139,7 +139,7 @@ def test_a_silent_one_makes_room_at_a_unix_socket(serve):
     for _ in range(4):
         held.append(Connection(server.address))
         held[-1].send(GET)
-        assert held[-1].answer().status == 200
+        assert held[-1].response().status == 200
     until(lambda: sum(map(is_open, held)) == 2)
 
 
@@ -188,14 +188,14 @@ def test_what_has_waited_since_before_is_answered(serve):
         early = Connection(listener.getsockname())
         early.send(GET)
         server = activated(serve, listener.fileno())
-        assert early.answer().body == b"Hello\n"
+        assert early.response().body == b"Hello\n"
         server.signal()
         early.expect_end()
         assert server.wait(10) == 0
         late = Connection(listener.getsockname())
         late.send(GET)
         activated(serve, listener.fileno(), content=b"next")
-        assert late.answer().body == b"next"
+        assert late.response().body == b"next"
 
 
 @pytest.mark.spec("K-141")

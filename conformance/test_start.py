@@ -28,7 +28,7 @@ GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 def get(address):
     with Connection(address) as connection:
         connection.send(GET)
-        return connection.answer()
+        return connection.response()
 
 
 @pytest.mark.spec("K-10")
@@ -189,7 +189,7 @@ def test_an_address_that_was_in_use_a_moment_ago(serve):
     port = first.address[1]
     with Connection(first.address) as connection:
         connection.send(b"GET / HTTP/1.0\r\n\r\n")
-        connection.answer()
+        connection.response()
         connection.expect_end()
     first.process.kill()
     first.wait()
@@ -225,10 +225,10 @@ def test_a_standard_output_that_takes_nothing_does_not_end_it(twin, target):
 @pytest.mark.spec("K-15")
 def test_many_may_come_at_the_first_moment(serve):
     server = serve()
-    answers = []
-    threads = [threading.Thread(target=lambda: answers.append(get(server.address))) for _ in range(50)]
+    responses = []
+    threads = [threading.Thread(target=lambda: responses.append(get(server.address))) for _ in range(50)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [answer.status for answer in answers] == [200] * 50
+    assert [response.status for response in responses] == [200] * 50

@@ -154,7 +154,7 @@ def test_heads_that_are_not_whole_fit_the_memory_limit(serve, memory):
             held[-1].send(part)
         ends(held[0])
         held[-1].send(b"\r\n\r\n")
-        assert held[-1].answer().status == 200
+        assert held[-1].response().status == 200
         until(lambda: scrape(server)[closed("shed")] >= len(held) / 2)
     assert group.kills() == 0
 

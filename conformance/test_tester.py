@@ -14,13 +14,13 @@ CAUGHT_BY = {
     "status 403 for 404": ["the method POST gets 404"],
     "reason phrase of one's own": ["GET gets the content"],
     "no date": ["GET gets the content", "not modified by tag", "the method POST gets 404"],
-    "a date that stands still": ["GET gets the content", "a refusal is one answer"],
+    "a date that stands still": ["GET gets the content", "a refusal is one response"],
     "a server field": ["GET gets the content", "the method POST gets 404"],
     "names in capitals": ["GET gets the content"],
     "fields in another order": ["GET gets the content", "a part has its own fields"],
     "answers HTTP 1.0 in kind": ["HTTP 1.0 ends and is answered as HTTP 1.1"],
     "content-length one too small": ["GET gets the content", "HEAD gets the head alone", "br is chosen"],
-    "a newline after a short body": ["the method POST gets 404", "a refusal is one answer"],
+    "a newline after a short body": ["the method POST gets 404", "a refusal is one response"],
     "a tag that is not of the content": ["GET gets the content", "not modified by tag", "HEAD gets the head alone"],
     "a modification time of its own": ["GET gets the content", "not modified by tag"],
     "a body with 304": ["not modified by tag"],
@@ -29,11 +29,11 @@ CAUGHT_BY = {
     "another media type": ["GET gets the content", "a part has its own fields"],
     "bytes of another content": ["GET gets the content", "a part has its own fields", "the method POST gets 404"],
     "two dates": ["GET gets the content"],
-    "chunked answers": ["GET gets the content"],
+    "chunked responses": ["GET gets the content"],
     "keep-alive for all": ["HTTP 1.1 persists"],
-    "100 before the answer": ["an expectation is not answered with 100"],
+    "100 before the response": ["an expectation is not answered with 100"],
     "content-range of the wrong length": ["a part has its own fields"],
-    "swapped answers": ["answers come in the order of the requests"],
+    "swapped responses": ["responses come in the order of the requests"],
     "leaves out content-encoding": ["br is chosen"],
 }
 CASES = {case.name: case for case in http_cases()}
@@ -66,4 +66,4 @@ def test_a_reset_that_sending_met_is_a_reset():
         connection = wire.Connection(listener.getsockname())
     connection.send(b"GET / HTTP/1.1\r\n\r\n")
     with pytest.raises(WireError, match="reset"):
-        connection.answer()
+        connection.response()

@@ -6,10 +6,10 @@ import pytest
 
 from runner import faults_operations as faults
 from runner.access_log import hold_to
-from runner.answers import Answer, WireError
 from runner.cases import option_sets, vectors
 from runner.metrics import hold_to_format
 from runner.process import until
+from runner.responses import Response, WireError
 from runner.witness import Witness
 from runner.wrong_server import WrongServer
 from test_reload_load import CONTENTS, is_of_one_content
@@ -40,7 +40,7 @@ def judge(data):
 
 def reloaded():
     content = CONTENTS[0]
-    return Answer(200, "OK", [("etag", content.fill("<etag>"))], b"", content.content)
+    return Response(200, "OK", [("etag", content.fill("<etag>"))], b"", content.content)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page["name"].replace(" ", "-"))
@@ -76,12 +76,12 @@ def test_wrong_lines_are_caught(name):
         judge(wrong)
 
 
-def test_an_answer_of_one_content_passes():
+def test_a_response_of_one_content_passes():
     assert is_of_one_content(reloaded())
 
 
 @pytest.mark.parametrize("name", faults.RELOADED)
-def test_an_answer_of_two_contents_is_caught(name):
+def test_a_response_of_two_contents_is_caught(name):
     wrong = faults.RELOADED[name](reloaded())
     assert wrong != reloaded()
     assert not is_of_one_content(wrong)

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from runner.answers import WireError
 from runner.cases import option_sets
 from runner.mixed_load import MixedLoad
+from runner.responses import WireError
 from runner.slope import BOUNDS, HOUR, MIB, grows, slope
 from runner.wrong_server import WrongServer
 

@@ -38,12 +38,12 @@ def test_clocks_go_on_beside_those_that_pipeline_without_end(serve):
         assert 1 <= time.monotonic() - began <= 2 + WORST
         with asked(server.address) as connection:
             connection.send(GET)
-            date = connection.answer()
+            date = connection.response()
             assert date.asked - 1 <= date_of(date) <= date.ended
 
 
-def date_of(answer):
-    return time.mktime(time.strptime(answer.one("date"), "%a, %d %b %Y %H:%M:%S GMT")) - time.timezone
+def date_of(response):
+    return time.mktime(time.strptime(response.one("date"), "%a, %d %b %Y %H:%M:%S GMT")) - time.timezone
 
 
 @pytest.mark.spec("K-88", "K-34")
@@ -54,7 +54,7 @@ def test_all_requests_of_a_long_pipeline_are_answered_in_order(serve):
     with Connection(server.address) as connection:
         connection.send(b"".join(GET if number % 3 else HEAD for number in range(count)))
         for number in range(count):
-            assert connection.answer(bodyless=number % 3 == 0).status == 200
+            assert connection.response(bodyless=number % 3 == 0).status == 200
         connection.half_close()
         connection.expect_end()
 
@@ -70,7 +70,7 @@ def test_a_turn_ends_neither_a_pipeline_nor_what_follows_it(serve, before):
             if not last:
                 connection.half_close()
             for _ in range(before):
-                assert connection.answer().status == 200
+                assert connection.response().status == 200
             if status:
-                assert connection.answer().status == status
+                assert connection.response().status == status
             connection.expect_end()

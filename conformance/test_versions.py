@@ -48,7 +48,7 @@ def test_two_versions_before_the_current_one_are_held(serve, threads):
         assert [is_reset(reader) for reader in readers] == [True] * gone + [False] * (number - gone)
         until(lambda: scrape(server)[closed("replaced")] == gone)  # noqa: B023
     for reader, version in list(zip(readers, VERSIONS, strict=False))[2:]:
-        assert reader.answer().body == version.content
+        assert reader.response().body == version.content
 
 
 @pytest.mark.spec("K-105")
@@ -66,7 +66,7 @@ def test_a_version_is_given_back_with_its_last_reader(serve):
     readers[0].socket.close()
     readers[2].socket.close()
     until(lambda: held(server) < alone + 1.5 * SIZE, SOON)
-    assert readers[1].answer().body == VERSIONS[1].content
+    assert readers[1].response().body == VERSIONS[1].content
     until(lambda: held(server) < alone + 0.5 * SIZE, SOON)
 
 
@@ -80,7 +80,7 @@ def test_a_reader_that_waits_for_the_next_response_holds_nothing(serve):
     """It has read all of an old version and is silent: it survives any number of reloads."""
     server = serve(*ADMIN, *PATIENT)
     (silent,) = not_reading(server, 1)
-    assert silent.answer().body == b"Hello\n"
+    assert silent.response().body == b"Hello\n"
     for version in VERSIONS:
         reload_to(server, version)
     silent.expect_open()

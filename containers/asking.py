@@ -12,7 +12,7 @@ PUBLISH = ["--publish", "127.0.0.1::5000"]
 LISTENING = re.compile(r"kcup listening on http://0\.0\.0\.0:5000/\n")
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """A response without `date`, so that two with the same content are equal."""
 
     status: int
@@ -40,6 +40,6 @@ def connect(name):
 def ask(name, path="/.well-known/mta-sts.txt", **fields):
     with connect(name) as connection:
         connection.request("GET", path, headers=fields)
-        answer = connection.getresponse()
-        told = {key: value for key, value in answer.getheaders() if key != "date"}
-        return Answer(answer.status, told, answer.read())
+        response = connection.getresponse()
+        told = {key: value for key, value in response.getheaders() if key != "date"}
+        return Response(response.status, told, response.read())

@@ -123,7 +123,7 @@ def test_what_is_misspelt_is_found(changed, file, old, new):
     ("old", "new", "objection"),
     [
         ("drop: [ALL]", "drop: []", "unrestricted capabilities"),
-        ("drop: [ALL]", "drop: [ALL]\n              add: [SYS_ADMIN]", "must not include \"SYS_ADMIN\""),
+        ("drop: [ALL]", "drop: [ALL]\n              add: [SYS_ADMIN]", 'must not include "SYS_ADMIN"'),
         ("allowPrivilegeEscalation: false", "privileged: true", "privileged"),
         ("runAsNonRoot: true", "runAsNonRoot: false", "runAsNonRoot != true"),
         ("runAsUser: 65532", "runAsUser: 0", "runAsUser=0"),
@@ -151,7 +151,9 @@ def test_the_parts_find_each_other(everything):
     for selector in selectors:
         assert selector["matchLabels"].items() <= labels.items()
     assert everything["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"] == {
-        "apiVersion": "apps/v1", "kind": "Deployment", "name": everything["Deployment"]["metadata"]["name"],
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "name": everything["Deployment"]["metadata"]["name"],
     }
     assert "replicas" not in spec  # which the autoscaler counts
     assert pod["volumes"][0]["configMap"]["name"] == everything["ConfigMap"]["metadata"]["name"]
@@ -218,10 +220,20 @@ def test_the_container_answers_its_probes(everything, image, new_name, tmp_path)
     name = new_name()
     memory = container["resources"]["limits"]["memory"].removesuffix("i").lower()
     docker(
-        "run", "--detach", "--name", name, "--publish=127.0.0.1::5000", "--publish=127.0.0.1::9000",
-        "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", f"--memory={memory}",
-        f"--user={identity['runAsUser']}:{identity['runAsGroup']}", f"--volume={directory}:/policy:ro",
-        *(f"--env={variable['name']}={variable['value']}" for variable in container["env"]), image,
+        "run",
+        "--detach",
+        "--name",
+        name,
+        "--publish=127.0.0.1::5000",
+        "--publish=127.0.0.1::9000",
+        "--read-only",
+        "--cap-drop=ALL",
+        "--security-opt=no-new-privileges",
+        f"--memory={memory}",
+        f"--user={identity['runAsUser']}:{identity['runAsGroup']}",
+        f"--volume={directory}:/policy:ro",
+        *(f"--env={variable['name']}={variable['value']}" for variable in container["env"]),
+        image,
     )
     ports = {port["name"]: str(port["containerPort"]) for port in container["ports"]}
     for probe in (container["readinessProbe"]["httpGet"], container["livenessProbe"]["httpGet"]):

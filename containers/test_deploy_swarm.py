@@ -1,7 +1,7 @@
 """deploy/swarm/stack.yaml and route.yaml in a real Swarm of one node, under load, while image and policy change.
 
 The fleet is of both programs on the way from one to the other. What a client may count on: no request fails twice (one
-retry of a GET, RFC 9110 section 9.2.2), an answer is of one policy, and a tag of one program is good at the other."""
+retry of a GET, RFC 9110 section 9.2.2), a response is of one policy, and a tag of one program is good at the other."""
 
 import contextlib
 import functools
@@ -55,8 +55,16 @@ class Fleet(Edge):
         (self.directory / "policy/mta-sts.txt").write_bytes(content)
         variables = {"HTTPS_PORT": "0", "POLICY_ID": hashlib.sha256(content).hexdigest()[:12]}
         files = ["--compose-file", "stack.yaml", "--compose-file", "test.yaml"]
-        docker("stack", "deploy", "--resolve-image", "never", *files, self.name, cwd=self.directory,
-               env=environment(image) | variables)
+        docker(
+            "stack",
+            "deploy",
+            "--resolve-image",
+            "never",
+            *files,
+            self.name,
+            cwd=self.directory,
+            env=environment(image) | variables,
+        )
 
     def update(self, image, content):
         """Deploys, and waits until the Swarm has finished. Returns its result, and the images that ran side by side."""
@@ -129,16 +137,16 @@ def test_no_request_fails_twice_while_image_and_policy_change(fleet, pytestconfi
     until(fleet.images, lambda images: images == [first] * 3, PATIENCE)
     with load(fleet), Clients(fleet, {tag(policy): policy for policy in POLICIES.values()}) as clients:
         assert fleet.update(second, POLICIES["testing"]) == ("completed", {first, second})
-        assert set(clients.answers) == {(200, tag(POLICIES["testing"])), (304, tag(POLICIES["testing"]))}
+        assert set(clients.responses) == {(200, tag(POLICIES["testing"])), (304, tag(POLICIES["testing"]))}
         assert fleet.update(second, POLICIES["enforce"])[0] == "completed"
         assert fleet.update(second, POLICIES["wrong"])[0] == "rollback_completed"
-        clients.answers.clear()
-        until(lambda: sum(clients.answers.values()), lambda count: count > 100)
-        assert set(clients.answers) == {(200, tag(POLICIES["enforce"])), (304, tag(POLICIES["enforce"]))}
+        clients.responses.clear()
+        until(lambda: sum(clients.responses.values()), lambda count: count > 100)
+        assert set(clients.responses) == {(200, tag(POLICIES["enforce"])), (304, tag(POLICIES["enforce"]))}
     assert clients.failures == []
 
 
-class Answer:
+class Response:
     """A response as http.client returns it, and its connection."""
 
     def __init__(self, status, etag, body):
@@ -155,18 +163,18 @@ class Answer:
 
 
 @pytest.mark.parametrize(
-    ("answer", "right"),
+    ("response", "right"),
     [
-        (Answer(200, "a", b"A"), True),
-        (Answer(200, "b", b"B"), True),
-        (Answer(304, "a", b""), True),
-        (Answer(200, "a", b"B"), False),
-        (Answer(200, "a", b""), False),
-        (Answer(304, "b", b""), False),
-        (Answer(404, None, b"No such resource"), False),
+        (Response(200, "a", b"A"), True),
+        (Response(200, "b", b"B"), True),
+        (Response(304, "a", b""), True),
+        (Response(200, "a", b"B"), False),
+        (Response(200, "a", b""), False),
+        (Response(304, "b", b""), False),
+        (Response(404, None, b"No such resource"), False),
     ],
 )
-def test_the_clients_find_an_answer_that_is_mixed(answer, right):
+def test_the_clients_find_a_response_that_is_mixed(response, right):
     clients = Clients(None, {"a": b"A", "b": b"B"})
-    clients.ask(answer, {"If-None-Match": "a"}, "a")
+    clients.ask(response, {"If-None-Match": "a"}, "a")
     assert (clients.failures == []) is right

@@ -103,9 +103,17 @@ def machine(image, alone, tmp_path_factory):
     docker("rm", container)
     name = f"kcup-{uuid.uuid4().hex[:8]}"
     options = [
-        "--quiet", f"--directory={os.environ.get('KCUP_MACHINE', '/')}", "--volatile=yes", "--boot", "--register=no",
-        "--keep-unit", "--private-network",
-        f"--machine={name}", "--console=pipe", "--notify-ready=yes", "--tmpfs=/usr/local/bin",
+        "--quiet",
+        f"--directory={os.environ.get('KCUP_MACHINE', '/')}",
+        "--volatile=yes",
+        "--boot",
+        "--register=no",
+        "--keep-unit",
+        "--private-network",
+        f"--machine={name}",
+        "--console=pipe",
+        "--notify-ready=yes",
+        "--tmpfs=/usr/local/bin",
         "--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self",
         *(f"--bind-ro={mount}" for mount in mounts(directory)),
     ]

@@ -131,7 +131,7 @@ def test_a_policy_that_is_wrong_is_never_seen(world):
     assert f"'{published}'" in world.verdict()
 
 
-def test_the_first_answer_comes_within_a_second(world, start, tmp_path):
+def test_the_first_response_comes_within_a_second(world, start, tmp_path):
     """Without a health check Traefik uses a container as soon as it runs. A machine that stalls gets three attempts."""
     policy = tmp_path / "policy.txt"
     policy.write_bytes(new_policy(world.image, "testing"))

@@ -25,8 +25,8 @@ def wait_until_running(name):
 
 
 def fetch(name, path="/.well-known/mta-sts.txt"):
-    answer = ask(name, path)
-    return answer.status, answer.body
+    response = ask(name, path)
+    return response.status, response.body
 
 
 def state(name):

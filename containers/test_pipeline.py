@@ -185,8 +185,8 @@ def pulled(twin, registry, released, tmp_path, monkeypatch):
 def test_what_was_published_serves(twin, architecture, pulled, start):
     options, arguments = running(architecture)
     mount = ["--volume", f"{POLICY}:/policy.txt:ro", "--env", "FILE=/policy.txt"]
-    answer = ask(start([*options, *mount, *PUBLISH], *arguments, of=pulled(architecture)))
-    assert (answer.status, answer.body) == (200, POLICY.read_bytes())
+    response = ask(start([*options, *mount, *PUBLISH], *arguments, of=pulled(architecture)))
+    assert (response.status, response.body) == (200, POLICY.read_bytes())
 
 
 @pytest.mark.parametrize("architecture", MACHINES)

@@ -32,15 +32,15 @@ def test_runs_there(platform_image, architecture, twin):
     assert done.stdout == f"kcup {VERSION} ({twin})\n"
 
 
-def test_all_platforms_give_the_same_answer(image, start):
+def test_all_platforms_give_the_same_response(image, start):
     mount = ["--volume", f"{POLICY}:/policy.txt:ro", "--env", "FILE=/policy.txt"]
-    answers = []
+    responses = []
     for architecture in MACHINES:
         options, arguments = running(architecture)
         name = start([*options, *mount, *PUBLISH], *arguments, of=f"{image}:{VERSION}-{architecture}")
-        answers.append(ask(name))
-    assert answers[0].status == 200 and answers[0].body == POLICY.read_bytes()
-    assert answers[0] == answers[1]
+        responses.append(ask(name))
+    assert responses[0].status == 200 and responses[0].body == POLICY.read_bytes()
+    assert responses[0] == responses[1]
 
 
 @each_architecture
@@ -64,6 +64,6 @@ def extended(image, tmp_path):
 
 
 def test_one_copy_and_one_variable_make_an_image_of_its_own(extended, start):
-    answer = ask(start(["--read-only", "--cap-drop", "ALL", *PUBLISH], of=extended), "/")
-    assert (answer.status, answer.body) == (200, b"<p>hello</p>\n")
-    assert answer.fields["content-type"] == "text/html; charset=utf-8"
+    response = ask(start(["--read-only", "--cap-drop", "ALL", *PUBLISH], of=extended), "/")
+    assert (response.status, response.body) == (200, b"<p>hello</p>\n")
+    assert response.fields["content-type"] == "text/html; charset=utf-8"

@@ -29,7 +29,7 @@ def test_wrk_is_read():
     assert (load["requests_per_second"], load["megabytes_per_second"]) == (470.5, 2.0)
 
 
-def test_wrk_without_an_answer_has_no_latency():
+def test_wrk_without_a_response_has_no_latency():
     load = parse_wrk('{"requests":0,"seconds":1.0,"bytes":0,"errors":9,"mean":0.0,"p99":0.0}')
     assert (load["requests_per_second"], load["errors"], load["p99"], load["mean"]) == (0, 9, None, None)
 

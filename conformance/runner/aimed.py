@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from .answers import WireError
 from .metrics import ask, page
 from .mixed_load import request
 from .process import until
 from .reload import GET, WAYS, become, clear, get
+from .responses import WireError
 from .wire import Connection
 
 WRONG = [{"content": ""}, {"absent": True}, {"directory": True}, {"fifo": True}, {"link": "/etc/passwd"}]
@@ -117,7 +117,7 @@ class Faults:
                 for peer in peers if place < 20 else peers[::2]:
                     peer.send(GET[place : place + 1])
                 time.sleep(0.02)
-            return sum(peer.answer().status == 200 for peer in peers[::2])
+            return sum(peer.response().status == 200 for peer in peers[::2])
 
     def crowd(self):
         """Silent peers, every second one after a request; all are still connected afterwards."""
@@ -125,11 +125,11 @@ class Faults:
             peers = self.many(stack, 300)
             for peer in peers[::2]:
                 peer.send(request("HEAD"))
-                peer.answer(bodyless=True)
+                peer.response(bodyless=True)
             time.sleep(STAYS)
             for peer in peers[::10]:
                 peer.send(request("HEAD"))
-                peer.answer(bodyless=True)
+                peer.response(bodyless=True)
         return 150 + 30
 
     def garbage(self):
@@ -176,6 +176,6 @@ class Faults:
             with Connection(self.target.address) as connection:
                 connection.send(request("HEAD"))
                 connection.half_close()
-                connection.answer(bodyless=True)
+                connection.response(bodyless=True)
                 connection.expect_end()
         return 100

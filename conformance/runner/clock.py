@@ -139,7 +139,7 @@ def measure(connection, start):
 
 def answered(connection):
     connection.send(GET)
-    assert connection.answer().status == 200
+    assert connection.response().status == 200
 
 
 def measure_since(connection, before):

@@ -1,7 +1,7 @@
 """One HTTP case on one connection: sends, reads the expected responses, and checks whether the connection stays."""
 
-from .answers import WireError
 from .promises import check, keep_promises, meet
+from .responses import WireError
 from .wire import Connection
 
 
@@ -11,29 +11,29 @@ def perform(address, case, piece=None):
         connection.send(case.send, piece or case.piece)
         if case.half_close:
             connection.half_close()
-        answers = []
+        responses = []
         for number, want in enumerate(case.want, 1):
             bodyless = want.get("bodyless", False)
             try:
-                answer = connection.answer(bodyless)
-                answers.append(answer)
-                keep_promises(answer, case.set, bodyless)
-                meet(answer, want, case.set)
+                response = connection.response(bodyless)
+                responses.append(response)
+                keep_promises(response, case.set, bodyless)
+                meet(response, want, case.set)
             except WireError as error:
-                seen = f"; the answer was\n{answers[-1].head.decode('latin-1')}" if len(answers) == number else ""
-                raise WireError(f"answer {number}: {error}{seen}") from None
+                seen = f"; the response was\n{responses[-1].head.decode('latin-1')}" if len(responses) == number else ""
+                raise WireError(f"response {number}: {error}{seen}") from None
         if case.closed:
             connection.expect_end()
         else:
             connection.expect_open()
     if not case.half_close:
-        says_when_it_closes(answers, case.closed)
-    return answers
+        says_when_it_closes(responses, case.closed)
+    return responses
 
 
-def says_when_it_closes(answers, closing):
+def says_when_it_closes(responses, closing):
     """K-34: only the response after which kcup closes says so. If the peer ends its side, no response says so."""
-    for answer in answers:
-        last = answer is answers[-1]
-        says = answer.one("connection") == "close"
-        check(says == (closing and last), f"connection: {answer.one('connection')} although closing is {closing}")
+    for response in responses:
+        last = response is responses[-1]
+        says = response.one("connection") == "close"
+        check(says == (closing and last), f"connection: {response.one('connection')} although closing is {closing}")

@@ -7,7 +7,7 @@ FAULTS = {}
 
 
 def fault(name):
-    """Register a fault: a change to the bytes of an answer, given the request and its answer's parts."""
+    """Register a fault: a change to the bytes of a response, given the request and its response's parts."""
 
     def register(function):
         FAULTS[name] = function
@@ -118,7 +118,7 @@ def _(parts):
     parts["fields"].append(("date", email.utils.formatdate(usegmt=True)))
 
 
-@fault("chunked answers")
+@fault("chunked responses")
 def _(parts):
     change(parts, "content-length", None)
     parts["fields"].append(("transfer-encoding", "chunked"))
@@ -130,7 +130,7 @@ def _(parts):
         parts["fields"].append(("connection", "keep-alive"))
 
 
-@fault("100 before the answer")
+@fault("100 before the response")
 def _(parts):
     parts["version"] = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1"
 
@@ -140,5 +140,5 @@ def _(parts):
     change(parts, "content-range", "bytes 0-4/99")
 
 
-BEHAVIOURS = ["leaves out content-encoding", "swapped answers"]
+BEHAVIOURS = ["leaves out content-encoding", "swapped responses"]
 ALL = [*FAULTS, *BEHAVIOURS]

@@ -91,17 +91,17 @@ def _(data):
 
 
 @fault(RELOADED, "the old tag with the new bytes")
-def _(answer):
+def _(response):
     return replace(
-        answer, fields=[(name, value.swapcase() if name == "etag" else value) for name, value in answer.fields]
+        response, fields=[(name, value.swapcase() if name == "etag" else value) for name, value in response.fields]
     )
 
 
 @fault(RELOADED, "new bytes behind old ones")
-def _(answer):
-    return replace(answer, body=answer.body[:-1] + bytes([answer.body[-1] ^ 1]))
+def _(response):
+    return replace(response, body=response.body[:-1] + bytes([response.body[-1] ^ 1]))
 
 
 @fault(RELOADED, "a part of the new content")
-def _(answer):
-    return replace(answer, body=answer.body[:-1])
+def _(response):
+    return replace(response, body=response.body[:-1])

@@ -6,10 +6,10 @@ import re
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from .answers import Answer, WireError
 from .contract import metrics
 from .process import until
 from .promises import check
+from .responses import Response, WireError
 from .wire import Connection
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -37,11 +37,11 @@ def reloads(result):
 class AdminConnection(Connection):
     """A connection to the admin listener, whose responses come from a library, and are read by Python's."""
 
-    def answer(self, bodyless=False):
+    def response(self, bodyless=False):
         response = http.client.HTTPResponse(self.socket, method="HEAD" if bodyless else "GET")
         response.begin()
         fields = [(name.lower(), value) for name, value in response.getheaders()]
-        return Answer(response.status, response.reason, fields, b"", response.read())
+        return Response(response.status, response.reason, fields, b"", response.read())
 
     def expect_end(self):
         """Reads until the end, whether or not anything comes before it."""
@@ -53,17 +53,17 @@ def ask(address, target, method="GET"):
     """One response of the admin listener, after which it closes."""
     with AdminConnection(address) as connection:
         connection.send(f"{method} {target} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
-        answer = connection.answer(method == "HEAD")
-        check(answer.one("connection") == "close", f"connection: {answer.one('connection')}")
+        response = connection.response(method == "HEAD")
+        check(response.one("connection") == "close", f"connection: {response.one('connection')}")
         connection.expect_end()
-    return answer
+    return response
 
 
 def page(server):
     """The text of /metrics."""
-    answer = ask(server.admin, "/metrics")
-    check((answer.status, answer.one("content-type")) == (200, TYPE), f"{answer.status} {answer.fields}")
-    return answer.body.decode()
+    response = ask(server.admin, "/metrics")
+    check((response.status, response.one("content-type")) == (200, TYPE), f"{response.status} {response.fields}")
+    return response.body.decode()
 
 
 def samples(text):

@@ -6,8 +6,8 @@ import re
 
 import brotli
 
-from .answers import WireError
 from .reload import GET
+from .responses import WireError
 from .wire import Connection
 
 TAG = re.compile(r'(?:W/)?"([0-9a-f]{32})(?:-br|-gzip)?"')
@@ -58,17 +58,17 @@ class MixedLoad:
         """Not modified, until a reload changes the content."""
         with Connection(self.address) as connection:
             connection.send(GET)
-            tag = self.judged(connection.answer()).one("etag")
+            tag = self.judged(connection.response()).one("etag")
             for _ in range(MANY):
                 connection.send(request("GET", f"If-None-Match: {tag}"))
-                self.judged(connection.answer())
+                self.judged(connection.response())
         return MANY + 1
 
     def pipeline(self):
         with Connection(self.address) as connection:
             connection.send(GET * MANY)
             for _ in range(MANY):
-                self.judged(connection.answer())
+                self.judged(connection.response())
         return MANY
 
     def ask(self, requests):
@@ -76,32 +76,32 @@ class MixedLoad:
         with Connection(self.address) as connection:
             for one in requests:
                 connection.send(one)
-                self.judged(connection.answer(bodyless := one.startswith(b"HEAD")), bodyless)
+                self.judged(connection.response(bodyless := one.startswith(b"HEAD")), bodyless)
         return len(requests)
 
-    def judged(self, answer, bodyless=False):
-        if not bodyless and answer.status != 304 and answer.body != self.meant(answer):
-            raise WireError(f"a body that is not of the content it names: {answer.head!r}")
-        if answer.status not in (200, 206, 304, 416):
-            raise WireError(f"a response to a request that has nothing wrong: {answer.head!r}")
-        return answer
+    def judged(self, response, bodyless=False):
+        if not bodyless and response.status != 304 and response.body != self.meant(response):
+            raise WireError(f"a body that is not of the content it names: {response.head!r}")
+        if response.status not in (200, 206, 304, 416):
+            raise WireError(f"a response to a request that has nothing wrong: {response.head!r}")
+        return response
 
-    def meant(self, answer):
+    def meant(self, response):
         """The body that belongs to this head."""
-        if answer.status == 416:
-            return answer.body
-        tag = answer.one("etag")
+        if response.status == 416:
+            return response.body
+        tag = response.one("etag")
         content = self.contents.get((match := TAG.fullmatch(tag or "")) and match[1])
         if content is None:
-            raise WireError(f"a tag of no content: {answer.head!r}")
-        if answer.status == 206:
-            first, last, whole = map(int, RANGE.fullmatch(answer.one("content-range")).groups())
+            raise WireError(f"a tag of no content: {response.head!r}")
+        if response.status == 206:
+            first, last, whole = map(int, RANGE.fullmatch(response.one("content-range")).groups())
             return content[first : last + 1] if whole == len(content) else None
-        if (coding := answer.one("content-encoding")) is None:
+        if (coding := response.one("content-encoding")) is None:
             return content
         # Each variant is decoded only once while its bytes are the same.
-        if self.decoded.get(tag) != answer.body:
-            if DECODERS[coding](answer.body) != content:
-                raise WireError(f"a variant of something else: {answer.head!r}")
-            self.decoded[tag] = answer.body
-        return answer.body
+        if self.decoded.get(tag) != response.body:
+            if DECODERS[coding](response.body) != content:
+                raise WireError(f"a variant of something else: {response.head!r}")
+            self.decoded[tag] = response.body
+        return response.body

@@ -4,8 +4,8 @@ import select
 import socket
 import time
 
-from .answers import WireError
 from .process import PATIENCE, has_read_all, until
+from .responses import WireError
 from .sockets import in_backlog
 from .wire import GONE, Connection
 
@@ -21,7 +21,7 @@ def asked(address, method=GET):
     """A connection that has had a response."""
     connection = Connection(address)
     connection.send(method)
-    assert connection.answer(method is HEAD).status == 200
+    assert connection.response(method is HEAD).status == 200
     return connection
 
 
@@ -49,9 +49,9 @@ def still_served(peers):
 
 def is_served(peer, method=HEAD):
     try:
-        peer.answer()
+        peer.response()
         peer.send(method)
-        return peer.answer(method is HEAD).status == 200
+        return peer.response(method is HEAD).status == 200
     except (WireError, *GONE):
         return False
 

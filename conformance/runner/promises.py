@@ -6,7 +6,7 @@ import re
 
 import brotli
 
-from .answers import WireError
+from .responses import WireError
 
 ORDER = [
     "content-type", "content-length", "content-range", "content-encoding", "etag", "last-modified", "accept-ranges",
@@ -49,56 +49,56 @@ def seconds(date):
     return int(email.utils.parsedate_to_datetime(date).timestamp())
 
 
-def keep_promises(answer, options, bodyless=False):
+def keep_promises(response, options, bodyless=False):
     """Checks what holds for every response of a server with these options."""
-    check(answer.status in REASONS, f"status {answer.status} is none of kcup's")
-    check(answer.reason == REASONS[answer.status], f"reason phrase {answer.reason!r}")
-    check("server" not in answer.names(), "there is a server field")
-    date = seconds(answer.one("date"))
-    check(int(answer.asked - CLOCK_LAG) <= date <= int(answer.ended), f"date is off: {date} at {answer.ended}")
-    check(answer.one("connection") in (None, "close", "keep-alive"), f"connection: {answer.values('connection')}")
-    known = [name for name in answer.names() if name in ORDER]
-    check(known == sorted(known, key=ORDER.index), f"order of the fields: {answer.names()}")
-    if answer.status == options.status != 200:
-        keep_page(answer, options, bodyless)
-    elif answer.status in (200, 206, 304):
-        keep_representation(answer, options, bodyless, date)
+    check(response.status in REASONS, f"status {response.status} is none of kcup's")
+    check(response.reason == REASONS[response.status], f"reason phrase {response.reason!r}")
+    check("server" not in response.names(), "there is a server field")
+    date = seconds(response.one("date"))
+    check(int(response.asked - CLOCK_LAG) <= date <= int(response.ended), f"date is off: {date} at {response.ended}")
+    check(response.one("connection") in (None, "close", "keep-alive"), f"connection: {response.values('connection')}")
+    known = [name for name in response.names() if name in ORDER]
+    check(known == sorted(known, key=ORDER.index), f"order of the fields: {response.names()}")
+    if response.status == options.status != 200:
+        keep_page(response, options, bodyless)
+    elif response.status in (200, 206, 304):
+        keep_representation(response, options, bodyless, date)
     else:
-        keep_refusal(answer, bodyless)
+        keep_refusal(response, bodyless)
 
 
-def keep_refusal(answer, bodyless):
-    body = "No such resource" if answer.status == 404 else REASONS[answer.status]
-    check(answer.one("content-type") == "text/plain; charset=utf-8", "type of a short body")
-    check(answer.one("content-length") == str(len(body)), f"length of a short body: {answer.one('content-length')}")
-    check(answer.body == (b"" if bodyless else body.encode()), f"short body: {answer.body!r}")
+def keep_refusal(response, bodyless):
+    body = "No such resource" if response.status == 404 else REASONS[response.status]
+    check(response.one("content-type") == "text/plain; charset=utf-8", "type of a short body")
+    check(response.one("content-length") == str(len(body)), f"length of a short body: {response.one('content-length')}")
+    check(response.body == (b"" if bodyless else body.encode()), f"short body: {response.body!r}")
     allowed = {"content-type", "content-length", "date", "connection"}
-    allowed |= {"allow"} if answer.status == 404 else {"content-range"} if answer.status == 416 else set()
-    check(set(answer.names()) <= allowed, f"fields of a {answer.status}: {answer.names()}")
-    if answer.status == 416:
-        check(answer.one("content-range") is not None, "416 without content-range")
+    allowed |= {"allow"} if response.status == 404 else {"content-range"} if response.status == 416 else set()
+    check(set(response.names()) <= allowed, f"fields of a {response.status}: {response.names()}")
+    if response.status == 416:
+        check(response.one("content-range") is not None, "416 without content-range")
 
 
-def keep_representation(answer, options, bodyless, date):
-    encoding = answer.one("content-encoding")
+def keep_representation(response, options, bodyless, date):
+    encoding = response.one("content-encoding")
     check(encoding in (None, "br", "gzip"), f"content-encoding: {encoding}")
-    modified = seconds(answer.one("last-modified"))
+    modified = seconds(response.one("last-modified"))
     check(modified <= date, "last-modified is later than date")
     if options.mtime is not None and options.mtime <= date:
         check(modified == max(options.mtime, 0), f"last-modified: {modified}")
-    tag = answer.one("etag") or ""
+    tag = response.one("etag") or ""
     coding = coding_of_tag(tag)
     expected = options.fill(f"<{coding or 'etag'}>")
     check(tag == expected, f"etag: {tag}, not {expected}")
-    check(sorted(extra_fields(answer, options)) == sorted(options.extra), f"fields of --header: {answer.fields}")
-    if answer.status == 304:
+    check(sorted(extra_fields(response, options)) == sorted(options.extra), f"fields of --header: {response.fields}")
+    if response.status == 304:
         stray = {"content-type", "content-length", "content-encoding", "accept-ranges", "content-range"}
-        check(not stray & set(answer.names()), f"a 304 with {answer.names()}")
+        check(not stray & set(response.names()), f"a 304 with {response.names()}")
         return
     check(coding == encoding, f"etag {tag} with content-encoding {encoding}")
-    check(answer.one("accept-ranges") == "bytes", "no accept-ranges")
-    check(answer.one("content-type") == options.type, f"content-type: {answer.one('content-type')}")
-    keep_body(answer, options, bodyless, encoding)
+    check(response.one("accept-ranges") == "bytes", "no accept-ranges")
+    check(response.one("content-type") == options.type, f"content-type: {response.one('content-type')}")
+    keep_body(response, options, bodyless, encoding)
 
 
 def coding_of_tag(tag):
@@ -106,34 +106,34 @@ def coding_of_tag(tag):
     return tag.removesuffix('"').partition("-")[2] or None
 
 
-def keep_page(answer, options, bodyless):
+def keep_page(response, options, bodyless):
     """The content with another status than 200 (K-50)."""
-    stray = {"etag", "last-modified", "accept-ranges", "content-range"} & set(answer.names())
-    check(not stray, f"a {answer.status} with {stray}")
-    check(sorted(extra_fields(answer, options)) == sorted(options.extra), f"fields of --header: {answer.fields}")
-    check(answer.one("content-type") == options.type, f"content-type: {answer.one('content-type')}")
-    keep_body(answer, options, bodyless, answer.one("content-encoding"))
+    stray = {"etag", "last-modified", "accept-ranges", "content-range"} & set(response.names())
+    check(not stray, f"a {response.status} with {stray}")
+    check(sorted(extra_fields(response, options)) == sorted(options.extra), f"fields of --header: {response.fields}")
+    check(response.one("content-type") == options.type, f"content-type: {response.one('content-type')}")
+    keep_body(response, options, bodyless, response.one("content-encoding"))
 
 
-def extra_fields(answer, options):
+def extra_fields(response, options):
     names = {name for name, _ in options.extra}
-    return [pair for pair in answer.fields if pair[0] in names]
+    return [pair for pair in response.fields if pair[0] in names]
 
 
-def keep_body(answer, options, bodyless, encoding):
+def keep_body(response, options, bodyless, encoding):
     expected = options.content
-    if answer.status == 206:
-        span = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", answer.one("content-range") or "")
-        check(span and int(span[3]) == len(expected), f"content-range: {answer.one('content-range')}")
+    if response.status == 206:
+        span = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", response.one("content-range") or "")
+        check(span and int(span[3]) == len(expected), f"content-range: {response.one('content-range')}")
         expected = expected[int(span[1]) : int(span[2]) + 1]
         check(encoding is None, "a part of a variant")
     else:
-        check(answer.one("content-range") is None, "content-range in a 200")
+        check(response.one("content-range") is None, "content-range in a 200")
     if bodyless:
-        check(encoding or answer.one("content-length") == str(len(expected)), "content-length of a HEAD")
+        check(encoding or response.one("content-length") == str(len(expected)), "content-length of a HEAD")
         return
-    check(answer.one("content-length") == str(len(answer.body)), "content-length is not the body's")
-    check(decoded(answer.body, encoding) == expected, f"the body is not the content: {answer.body[:80]!r}")
+    check(response.one("content-length") == str(len(response.body)), "content-length is not the body's")
+    check(decoded(response.body, encoding) == expected, f"the body is not the content: {response.body[:80]!r}")
 
 
 def decoded(body, encoding):
@@ -143,21 +143,23 @@ def decoded(body, encoding):
         raise WireError(f"the body is not {encoding}: {error}") from None
 
 
-def meet(answer, want, options):
+def meet(response, want, options):
     """Checks what the case itself expects."""
-    check(answer.status == want["status"], f"status {answer.status}, not {want['status']}")
+    check(response.status == want["status"], f"status {response.status}, not {want['status']}")
     for name, value in want.get("fields", {}).items():
         values = [value] if isinstance(value, str) else value
-        check(answer.values(name) == [options.fill(v) for v in values], f"{name}: {answer.values(name)}, not {values}")
+        seen = response.values(name)
+        check(seen == [options.fill(v) for v in values], f"{name}: {seen}, not {values}")
     for name in want.get("absent", ()):
-        check(name not in answer.names(), f"there is {name}: {answer.values(name)}")
+        check(name not in response.names(), f"there is {name}: {response.values(name)}")
     if "names" in want:
-        check(answer.names() == want["names"], f"fields {answer.names()}, not {want['names']}")
+        check(response.names() == want["names"], f"fields {response.names()}, not {want['names']}")
     if "body" in want:
-        check(answer.body == want["body"].encode(), f"body {answer.body[:200]!r}")
+        check(response.body == want["body"].encode(), f"body {response.body[:200]!r}")
     if "encoding" in want:
-        encoding = answer.one("content-encoding") or "identity"
+        encoding = response.one("content-encoding") or "identity"
         check(encoding == want["encoding"], f"encoding {encoding}, not {want['encoding']}")
     if "range" in want:
         expected = f"bytes {want['range']}/{len(options.content)}"
-        check(answer.one("content-range") == expected, f"content-range {answer.one('content-range')}, not {expected}")
+        seen = response.one("content-range")
+        check(seen == expected, f"content-range {seen}, not {expected}")

@@ -107,7 +107,7 @@ def clear(path):
 def get(address, target="/"):
     with Connection(address) as connection:
         connection.send(GET.replace(b" / ", f" {target} ".encode()))
-        return connection.answer()
+        return connection.response()
 
 
 def serves(server, options, target="/"):

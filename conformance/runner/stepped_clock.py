@@ -50,5 +50,5 @@ class SteppedClock:
 
 def dates(server):
     """The fields last-modified and date, in seconds."""
-    answer = get(server.address)
-    return [email.utils.parsedate_to_datetime(answer.one(name)).timestamp() for name in ("last-modified", "date")]
+    response = get(server.address)
+    return [email.utils.parsedate_to_datetime(response.one(name)).timestamp() for name in ("last-modified", "date")]

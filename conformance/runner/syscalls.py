@@ -94,12 +94,12 @@ class Watch:
                 asked = ctypes.create_string_buffer(ASKED.size)
                 call(libc.ioctl, listener, NOTIF_RECV, asked)
                 if self.at_once:
-                    threading.Thread(target=self.answer, args=(listener, asked), daemon=True).start()
+                    threading.Thread(target=self.response, args=(listener, asked), daemon=True).start()
                 else:
-                    self.answer(listener, asked)
+                    self.response(listener, asked)
         os.close(listener)
 
-    def answer(self, listener, asked):
+    def response(self, listener, asked):
         number, self.thread, _, which, _, _, *arguments = ASKED.unpack(asked.raw)
         with contextlib.suppress(OSError):  # as above
             verdict = self.judge(self.named[which], arguments)

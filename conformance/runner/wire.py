@@ -4,7 +4,7 @@ import contextlib
 import socket
 import time
 
-from .answers import HEAD_LIMIT, WireError, body_length, parse_head
+from .responses import HEAD_LIMIT, WireError, body_length, parse_head
 
 PATIENCE = 15.0
 GONE = (BrokenPipeError, ConnectionResetError)
@@ -74,23 +74,23 @@ class Connection:
             raise WireError("the connection was reset")
         return data
 
-    def answer(self, bodyless=False):
+    def response(self, bodyless=False):
         """The next response, whole."""
         head = b""
         while b"\r\n\r\n" not in head:
             data = self.receive()
             if not data:
-                raise WireError(f"closed before an answer was over: {head!r}")
+                raise WireError(f"closed before a response was over: {head!r}")
             head += data
             if len(head) > HEAD_LIMIT and b"\r\n\r\n" not in head:
                 raise WireError("a head without end")
         head, rest = head[: (end := head.index(b"\r\n\r\n") + 4)], head[end:]
-        answer = parse_head(head)
-        length = body_length(answer, bodyless)
+        response = parse_head(head)
+        length = body_length(response, bodyless)
         self.pending = rest + self.pending
-        answer.body = self.exactly(length)
-        answer.asked, answer.ended = self.asked, time.time()
-        return answer
+        response.body = self.exactly(length)
+        response.asked, response.ended = self.asked, time.time()
+        return response
 
     def exactly(self, length):
         body = b""
@@ -108,10 +108,10 @@ class Connection:
         """Fails unless the peer ends its side without sending anything more."""
         data = self.receive()
         if data:
-            raise WireError(f"bytes after what should be the last answer: {data[:200]!r}")
+            raise WireError(f"bytes after what should be the last response: {data[:200]!r}")
 
     def expect_open(self):
         """Fails unless the next bytes on this connection are the response to another request."""
         self.send(b"GET / HTTP/1.1\r\nHost: probe\r\n\r\n")
-        if self.answer().status in (400, 414, 431, 505):
+        if self.response().status in (400, 414, 431, 505):
             raise WireError("a probe on the same connection was refused")

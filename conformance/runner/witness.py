@@ -5,8 +5,8 @@ import hashlib
 import threading
 import time
 
-from .answers import WireError
 from .reload import GET
+from .responses import WireError
 from .wire import Connection, TimedOut
 
 CONNECTIONS, PIPELINED = 4, 2
@@ -58,7 +58,7 @@ class Witness(threading.Thread):
             begun = bool(connection.pending)
             self.took.append(time.monotonic() - asked)
             for _ in range(PIPELINED):
-                self.judge(connection.answer())
+                self.judge(connection.response())
             return connection
         except (WireError, OSError) as error:
             connection.socket.close()
@@ -80,11 +80,11 @@ class Witness(threading.Thread):
 
     def broken(self):
         """A line for each broken promise."""
-        reopened = [] if self.expendable or self.ending else ["closed before an answer"] * self.reopened
+        reopened = [] if self.expendable or self.ending else ["closed before a response"] * self.reopened
         return self.failed + reopened + ([] if self.answered else ["nothing was answered"])
 
-    def judge(self, answer):
-        digest = hashlib.sha256(answer.body).hexdigest()[:32]
-        if answer.status != 200 or digest not in self.known or answer.one("etag") != f'"{digest}"':
-            raise WireError(f"an answer that is not of one content: {answer.head!r}")
+    def judge(self, response):
+        digest = hashlib.sha256(response.body).hexdigest()[:32]
+        if response.status != 200 or digest not in self.known or response.one("etag") != f'"{digest}"':
+            raise WireError(f"a response that is not of one content: {response.head!r}")
         self.answered += 1

@@ -55,16 +55,16 @@ class WrongServer:
                 data += more
             data = data.removeprefix(b"\r\n")
             head, _, data = data.partition(b"\r\n\r\n")
-            answer, closing = self.answer(head.decode("latin-1"))
-            if self.wrong == "swapped answers" and data and not held:
-                held = answer
+            response, closing = self.response(head.decode("latin-1"))
+            if self.wrong == "swapped responses" and data and not held:
+                held = response
                 continue
-            client.sendall(answer + held)
+            client.sendall(response + held)
             held = b""
             if self.wrong == "closes although the connection persists":
                 return
 
-    def answer(self, head):
+    def response(self, head):
         """The bytes of the response, and whether the connection ends after it."""
         try:
             method, version, fields = read_head(head)

@@ -15,7 +15,7 @@ class Clients:
 
     def __init__(self, edge, contents):
         self.edge, self.contents, self.ended = edge, contents, threading.Event()
-        self.answers, self.retries, self.failures = Counter(), 0, []
+        self.responses, self.retries, self.failures = Counter(), 0, []
         self.threads = [threading.Thread(target=self.ask_on) for _ in range(THREADS)]
 
     def __enter__(self):
@@ -48,13 +48,13 @@ class Clients:
     def ask(self, connection, conditional, known):
         """The response's tag. A 200 is a whole content with its own tag; a 304 is for the tag that was sent."""
         connection.request("GET", PATH, headers=conditional)
-        answer = connection.getresponse()
-        body, seen = answer.read(), answer.headers.get("etag")
-        if answer.status >= 500:
-            raise http.client.HTTPException(answer.status)
-        self.answers[answer.status, seen] += 1
-        whole = answer.status == 200 and self.contents.get(seen) == body
-        unchanged = answer.status == 304 and conditional and (seen, body) == (known, b"")
+        response = connection.getresponse()
+        body, seen = response.read(), response.headers.get("etag")
+        if response.status >= 500:
+            raise http.client.HTTPException(response.status)
+        self.responses[response.status, seen] += 1
+        whole = response.status == 200 and self.contents.get(seen) == body
+        unchanged = response.status == 304 and conditional and (seen, body) == (known, b"")
         if not (whole or unchanged):
-            self.failures.append((answer.status, seen, body))
+            self.failures.append((response.status, seen, body))
         return seen

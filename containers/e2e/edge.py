@@ -72,8 +72,8 @@ class Edge:
         """Status, header fields and body of the response."""
         with contextlib.closing(self.connect(host)) as connection:
             connection.request("GET", path, headers=headers or {})
-            answer = connection.getresponse()
-            return answer.status, answer.headers, answer.read()
+            response = connection.getresponse()
+            return response.status, response.headers, response.read()
 
     def status(self, host=HOST):
         """The status, or why there is none: Traefik may still send requests to a container that has just ended."""

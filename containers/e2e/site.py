@@ -51,7 +51,12 @@ class Site(Edge):
     def compose(self, *args, check=True):
         done = subprocess.run(
             ["docker", "compose", *args],
-            cwd=self.directory, env=self.environment, capture_output=True, text=True, timeout=120, check=False,
+            cwd=self.directory,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         assert done.returncode == 0 or not check, f"docker compose {' '.join(args)}: {done.stderr}"
         return done.stdout

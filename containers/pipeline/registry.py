@@ -62,7 +62,7 @@ class Registry:
 
     def platforms(self, repository, tag):
         """The digest of each platform's image in the tag's index."""
-        answer = self.ask(f"{repository}/manifests/{tag}", INDEX)
-        assert answer["mediaType"] == INDEX
-        images = [(image["platform"], image["digest"]) for image in answer["manifests"]]
+        response = self.ask(f"{repository}/manifests/{tag}", INDEX)
+        assert response["mediaType"] == INDEX
+        images = [(image["platform"], image["digest"]) for image in response["manifests"]]
         return {f"{platform['os']}/{platform['architecture']}": digest for platform, digest in images}

@@ -15,7 +15,7 @@ class WireError(AssertionError):
 
 
 @dataclass
-class Answer:
+class Response:
     status: int
     reason: str
     fields: list
@@ -46,7 +46,7 @@ def parse_head(head):
     status = STATUS_LINE.match(first)
     if not status:
         raise WireError(f"not a status line: {first!r}")
-    return Answer(int(status[1]), status[2].decode(), [parse_field(line) for line in lines], head)
+    return Response(int(status[1]), status[2].decode(), [parse_field(line) for line in lines], head)
 
 
 def parse_field(line):
@@ -56,15 +56,15 @@ def parse_field(line):
     return match[1].decode(), match[2].decode("latin-1")
 
 
-def body_length(answer, bodyless):
+def body_length(response, bodyless):
     """How many bytes follow the head (R9112-6.3)."""
-    if answer.values("transfer-encoding"):
+    if response.values("transfer-encoding"):
         raise WireError("kcup never sends transfer-encoding")
-    length = answer.one("content-length")
+    length = response.one("content-length")
     if length is not None and not re.fullmatch(r"0|[1-9]\d*", length):
         raise WireError(f"content-length: {length!r}")
-    if bodyless or answer.status == 304:
+    if bodyless or response.status == 304:
         return 0
     if length is None:
-        raise WireError("an answer with a body and no content-length")
+        raise WireError("a response with a body and no content-length")
     return int(length)
