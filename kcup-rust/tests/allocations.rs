@@ -1,8 +1,8 @@
 //! A request allocates nothing, from the guard's first byte to the response's head, and neither does its access log line.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;

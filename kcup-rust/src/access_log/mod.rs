@@ -8,21 +8,21 @@ mod line;
 mod writer;
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::mpsc::{channel, Receiver, Sender};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
 use crate::config::{LineFormat, Proxies};
-use line::{append, stamp, Entry};
-use writer::{count, Writer};
+use line::{Entry, append, stamp};
+use writer::{Writer, count};
 
 pub use client::client;
-pub use line::{escape, greeting, Peer, HEALTH_CHECK, JSON};
+pub use line::{HEALTH_CHECK, JSON, Peer, escape, greeting};
 
 /// A batch of this many bytes is handed over.
 const BATCH: usize = 32 << 10;

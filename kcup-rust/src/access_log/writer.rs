@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use rustix::event::{poll, PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 /// A pipe takes this many bytes whole or not at all (PIPE_BUF).
@@ -82,10 +82,10 @@ pub fn count(lines: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use std::fs::{File, OpenOptions};
-    use std::io::{pipe, Read};
+    use std::io::{Read, pipe};
     use std::thread;
 
-    use rustix::fs::{mknodat, FileType, Mode, CWD};
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use rustix::io::ioctl_fionread;
 
     /// Lines of many lengths, some longer than a pipe takes at once.

@@ -4,9 +4,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::check::{filled, one_of, whole, word, Checked};
+use super::check::{Checked, filled, one_of, whole, word};
 use super::options::Options;
-use super::value::{quoted, Host, LogFormat};
+use super::value::{Host, LogFormat, quoted};
 use crate::mta_sts;
 
 /// A command, with its options.

@@ -24,7 +24,7 @@ pub use check::is_token_byte;
 pub use command::{Parsed, Question};
 pub use options::Options;
 pub use proxies::Proxies;
-pub use value::{escaped, quoted, Compression, Host, LineFormat, LogFormat, Preset, Sandbox};
+pub use value::{Compression, Host, LineFormat, LogFormat, Preset, Sandbox, escaped, quoted};
 
 /// Reads the command line (`args` begins with the program's name) and the environment.
 ///

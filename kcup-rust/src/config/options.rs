@@ -8,16 +8,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::header::{HeaderName, HeaderValue};
 use hyper::StatusCode;
+use hyper::header::{HeaderName, HeaderValue};
 use log::LevelFilter;
-use structopt::clap::ArgMatches;
 use structopt::StructOpt;
+use structopt::clap::ArgMatches;
 
-use super::check::{address_and_port, field, filled, host, media_type, path, whole, word, Checked};
-use super::proxies::{proxies, Proxies};
+use super::check::{Checked, address_and_port, field, filled, host, media_type, path, whole, word};
+use super::proxies::{Proxies, proxies};
 use super::table::{Row, Table};
-use super::value::{escaped, quoted, Compression, Host, LineFormat, LogFormat, Preset, Sandbox};
+use super::value::{Compression, Host, LineFormat, LogFormat, Preset, Sandbox, escaped, quoted};
 
 /// Every option, checked.
 #[derive(Debug, Clone)]
@@ -63,11 +63,7 @@ impl Options {
     /// The name of the content's source in errors.
     pub fn origin(&self) -> String {
         let name = self.name();
-        if self.file.is_some() {
-            format!("\"{name}\"")
-        } else {
-            name
-        }
+        if self.file.is_some() { format!("\"{name}\"") } else { name }
     }
 
     /// The same in events, where a file's name has no quotes.

@@ -1,6 +1,6 @@
 //! The options that `--preset` decides (K-90, K-91).
 
-use hyper::header::{HeaderValue, CACHE_CONTROL};
+use hyper::header::{CACHE_CONTROL, HeaderValue};
 
 use super::options::{Given, Options};
 use super::value::Compression;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::check::{whole, Checked};
+use super::check::{Checked, whole};
 
 #[derive(Debug, Clone, Default)]
 pub struct Proxies {

@@ -5,8 +5,8 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use structopt::clap::AppSettings;
 use structopt::StructOpt;
+use structopt::clap::AppSettings;
 
 #[derive(StructOpt)]
 #[structopt(settings = &[AppSettings::AllArgsOverrideSelf, AppSettings::AllowLeadingHyphen])]

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use super::command::Command;
-use super::table::{readable, Row};
+use super::table::{Row, readable};
 use super::value::quoted;
 
 /// A command line whose values are not checked yet.

@@ -7,7 +7,7 @@ use std::thread;
 use tokio::sync::oneshot;
 
 use super::source::{enough, read};
-use super::{cannot, Content};
+use super::{Content, cannot};
 use crate::config::Options;
 
 /// Loads the content; `None` if `stop` is ready first (K-13).

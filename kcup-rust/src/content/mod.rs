@@ -20,7 +20,7 @@ use crate::config::{Compression, Options, Preset};
 pub use load::{apart, load_unless};
 pub use reason::{cannot, counted, reason};
 pub use shared::{Filling, Shared};
-pub use source::{again, look, needs, prompt, Source};
+pub use source::{Source, again, look, needs, prompt};
 
 /// A SHA-256.
 pub type Digest = [u8; 32];

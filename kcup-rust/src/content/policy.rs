@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::source::{read, ENOUGH_OF_A_POLICY};
+use super::source::{ENOUGH_OF_A_POLICY, read};
 use crate::config::{LogFormat, Options, Question};
 use crate::mta_sts::{self, Findings};
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use memmap2::MmapOptions;
-use rustix::fs::{fcntl_add_seals, memfd_create, MemfdFlags, SealFlags};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
 
 /// Immutable bytes, and the file in memory that holds them.
@@ -80,8 +80,8 @@ fn in_huge_pages(length: usize) -> usize {
 /// Only mapped memory can be collapsed, and only at the boundary of a huge page. The pages outlive the mapping.
 fn collapse(file: &File, length: usize) {
     use libc::{
-        madvise, mmap, munmap, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_PRIVATE, MAP_SHARED, PROT_NONE,
-        PROT_READ,
+        MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_PRIVATE, MAP_SHARED, PROT_NONE, PROT_READ, madvise, mmap,
+        munmap,
     };
     // Since Linux 6.1; libc does not define it for musl.
     const MADV_COLLAPSE: libc::c_int = 25;

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use super::compress::memory_for_variants;
 use super::file::{self, HasMemory};
 use super::shared::Shared;
-use super::{digest, reason, Digest};
+use super::{Digest, digest, reason};
 use crate::config::{Options, Preset};
 use crate::mta_sts;
 

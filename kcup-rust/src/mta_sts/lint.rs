@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::finding::{Finding, Findings};
 use super::host;
-use super::line::{self, is_blank, Line, Pair};
-use super::policy::{Mode, MAX_MAX_AGE, MAX_SIZE};
+use super::line::{self, Line, Pair, is_blank};
+use super::policy::{MAX_MAX_AGE, MAX_SIZE, Mode};
 use super::rules::Rule;
 
 /// One sending mail server stops reading after this.

@@ -13,5 +13,5 @@ mod tests;
 pub use finding::{Finding, Findings};
 pub use host::{domain, wrong_with};
 pub use lint::lint;
-pub use policy::{policy, record, served, zone_line, Mode, MAX_MAX_AGE, MAX_SIZE, MODES};
+pub use policy::{MAX_MAX_AGE, MAX_SIZE, MODES, Mode, policy, record, served, zone_line};
 pub use rules::Severity;

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::ready;
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::{yield_now, JoinHandle};
-use tokio::time::{sleep, sleep_until, timeout, Instant};
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::metrics::{self, Numbers};
 use super::process::Process;

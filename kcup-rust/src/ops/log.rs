@@ -7,7 +7,7 @@ use env_logger::{Builder, Target};
 use log::{LevelFilter, Record};
 
 use super::stream;
-use crate::access_log::{escape, JSON};
+use crate::access_log::{JSON, escape};
 use crate::config::LogFormat;
 use crate::content::seconds;
 use crate::respond::date;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::process;
-use crate::server::counters::{Counts, CODES, METHODS, REASONS};
+use crate::server::counters::{CODES, Counts, METHODS, REASONS};
 
 /// The values of all metrics.
 #[derive(Debug)]

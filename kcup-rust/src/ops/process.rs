@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::fstat;
 use rustix::param::{clock_ticks_per_second, page_size};
-use rustix::process::{getrlimit, Resource};
-use rustix::time::{clock_gettime, ClockId};
+use rustix::process::{Resource, getrlimit};
+use rustix::time::{ClockId, clock_gettime};
 
 /// The greatest age of a number (K-119).
 const AGE: Duration = Duration::from_secs(1);

@@ -1,8 +1,8 @@
 //! Reloads (SPEC section 10).
 
 use std::future::pending;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use tokio::signal::unix::Signal;
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::notify::Notifier;
 use super::signals;
 use crate::config::Options;
-use crate::content::{self, cannot, Content, Digest, Source};
+use crate::content::{self, Content, Digest, Source, cannot};
 use crate::respond::Responses;
 use crate::server::Server;
 

@@ -6,13 +6,13 @@ use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    path_beneath_rules, Access, AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetError, ABI,
+    ABI, Access, AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    path_beneath_rules,
 };
 use rustix::io;
-use rustix::process::{setrlimit, Resource, Rlimit};
-use rustix::thread::{capabilities, set_capabilities, CapabilitySet, CapabilitySets};
-use rustix::time::{clock_gettime, ClockId};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::config::{Options, Sandbox};
 
@@ -26,7 +26,7 @@ pub fn enter(options: &Options) -> Result<(), String> {
     match options.sandbox {
         _ if missing.is_empty() => (),
         Sandbox::Required => {
-            return Err(format!("cannot enter the sandbox: the kernel does not offer {missing}"))
+            return Err(format!("cannot enter the sandbox: the kernel does not offer {missing}"));
         }
         _ => log::warn!("the sandbox is not whole: the kernel does not offer {missing}"),
     }
@@ -94,7 +94,7 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::io::{ErrorKind, Read, Write};
     use std::net::{TcpListener, TcpStream, UdpSocket};
-    use std::os::unix::fs::{chown, symlink, PermissionsExt};
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
     use std::os::unix::net::UnixDatagram;
     use std::process::Command;
     use std::thread;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tokio::signal::unix::{signal, Signal, SignalKind};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that end kcup. They are handled from early on: without a handler, process 1 of a container ignores them.
 pub struct Stop {

@@ -1,10 +1,10 @@
 //! Standard output and standard error, whose readers must not be able to delay kcup (K-20).
 
-use std::io::{stderr, stdout, Write};
+use std::io::{Write, stderr, stdout};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long a reader of standard error may pause before the rest of an error is dropped.
 const TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };

@@ -5,7 +5,7 @@ use std::io::Write;
 use hyper::StatusCode;
 
 use super::responses::{Block, Responses};
-use super::{date, Choice, Persistence};
+use super::{Choice, Persistence, date};
 use crate::content::Shared;
 
 /// The current second, with its `date` field.

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use hyper::header::{HeaderName, HeaderValue, VARY};
 use hyper::StatusCode;
+use hyper::header::{HeaderName, HeaderValue, VARY};
 
 use super::date;
 use super::encoding::Coding;

@@ -9,13 +9,13 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::acceptfrom_with;
-use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
-use super::listen::{set_accepted_options, Listener};
+use super::listen::{Listener, set_accepted_options};
 use super::status::AcceptorWaker;
 use super::sys::FLAGS;
 use super::worker::{Arrival, Handle, Message};

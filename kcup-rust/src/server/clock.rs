@@ -2,7 +2,7 @@
 
 use std::time::{Instant, SystemTime};
 
-use super::phases::{Tick, TICKS};
+use super::phases::{TICKS, Tick};
 use crate::content::seconds;
 use crate::respond::Now;
 

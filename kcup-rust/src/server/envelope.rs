@@ -4,7 +4,7 @@
 use std::fs;
 
 use log::Level;
-use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::cgroup::Memory;
 use super::guard::MAX_HEAD;

@@ -5,15 +5,15 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::io::{fcntl_setfd, ioctl_fionbio, FdFlags};
+use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::net::{
-    bind, getsockname, ipproto, listen, socket_with, sockopt, AddressFamily, SocketAddrUnix, SocketType,
+    AddressFamily, SocketAddrUnix, SocketType, bind, getsockname, ipproto, listen, socket_with, sockopt,
 };
 
 use super::account::{LEAST_BUFFER, RECEIVE_BUFFER};
 use super::sys::FLAGS;
 use super::unix;
-use crate::config::{quoted, Host};
+use crate::config::{Host, quoted};
 use crate::content::reason;
 
 /// More than the kernel's default of `net.core.somaxconn`, which caps it.

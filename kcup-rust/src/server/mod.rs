@@ -21,25 +21,25 @@ mod versions;
 mod worker;
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use tokio::sync::{mpsc, Mutex};
+use tokio::sync::{Mutex, mpsc};
 
 use accept::Acceptor;
 use cgroup::Memory;
 use counters::{Counters, Counts};
-use phases::{Tick, TICKS};
+use phases::{TICKS, Tick};
 use status::AcceptorWaker;
 use versions::Versions;
 use worker::{Limits, Worker};
 
 use crate::access_log::AccessLog;
 use crate::config::Options;
-use crate::content::{cannot, counted, reason, Content};
+use crate::content::{Content, cannot, counted, reason};
 use crate::respond::Responses;
 
 pub use envelope::{has_memory, may_have_descriptors};

@@ -1,6 +1,6 @@
 //! When peers last made progress (K-87b). Pure.
 
-use super::phases::{Tick, TICKS};
+use super::phases::{TICKS, Tick};
 
 const ENDS: usize = TICKS as usize + 1;
 

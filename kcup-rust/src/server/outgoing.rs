@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use mio::net::TcpStream;
 use rustix::fs::sendfile;
-use rustix::io::{writev, Errno};
-use rustix::net::{send, SendFlags};
+use rustix::io::{Errno, writev};
+use rustix::net::{SendFlags, send};
 
 use super::codec::Response;
 use super::counters::Counter;

@@ -3,12 +3,12 @@
 //! An acceptor that says that it waits and then looks, and a worker that closes a connection and then looks whether somebody
 //! waits, must not miss each other: hence the one order of `SeqCst`. Ranks need no order, since the acceptor looks again.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
 use tokio::sync::Notify;
 
-use super::phases::{Phase, PHASES};
+use super::phases::{PHASES, Phase};
 
 const NONE: u64 = u64::MAX;
 

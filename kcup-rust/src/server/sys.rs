@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-use rustix::ioctl::{ioctl, Getter};
+use rustix::ioctl::{Getter, ioctl};
 use rustix::net::SocketFlags;
 
 /// Those of every socket that listens or is accepted.

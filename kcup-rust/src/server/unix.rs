@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketType};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket_with};
 use rustix::process::umask;
 
 use super::sys::FLAGS;

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
+use super::Server;
 use super::cgroup::Memory;
-use super::envelope::{descriptors, least, Envelope, Surroundings, ADMIN_CONNECTIONS};
+use super::envelope::{ADMIN_CONNECTIONS, Envelope, Surroundings, descriptors, least};
 use super::guard::MAX_HEAD;
 use super::worker::{Bounds, Message};
-use super::Server;
 use crate::config::Options;
 use crate::respond::Responses;
 

@@ -6,8 +6,8 @@ mod room;
 mod reconcile;
 
 use std::io;
-use std::sync::mpsc::Receiver;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Cache};
@@ -18,9 +18,9 @@ use slab::Slab;
 
 use super::account::Account;
 use super::clock::Clock;
-use super::connection::{Connection, Next, Tools, READ_BYTES, TURN};
+use super::connection::{Connection, Next, READ_BYTES, TURN, Tools};
 use super::counters::{Counters, Reason};
-use super::phases::{Phase, Phases, Tick, TICKS};
+use super::phases::{Phase, Phases, TICKS, Tick};
 use super::status::{AcceptorWaker, Status};
 use crate::access_log::{Lines, Peer};
 use crate::content::reason;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::super::{reason, Content};
+use super::super::{Content, reason};
 use super::*;
 
 fn options(args: &[&str]) -> Options {

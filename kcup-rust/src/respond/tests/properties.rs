@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::{date, encoding, precondition, range};
-use super::{request, respond, responses, NOW};
+use super::{NOW, request, respond, responses};
 
 proptest! {
     #[test]

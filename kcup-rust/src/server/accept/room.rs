@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::super::phases::Phase;
 use super::super::worker::Message;
-use super::{open, Acceptor};
+use super::{Acceptor, open};
 
 /// The time that a new connection waits for one that falls silent, and the interval at which it looks at least.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -76,8 +76,8 @@ impl Acceptor {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::sync::mpsc::Receiver;
     use std::sync::Arc;
+    use std::sync::mpsc::Receiver;
 
     use tokio::task::yield_now;
 

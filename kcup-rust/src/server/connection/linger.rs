@@ -81,11 +81,7 @@ impl Connection {
     pub fn unacknowledged(&self) -> u32 {
         // The end of our side counts as a byte.
         let end = u32::from(self.linger.is_some());
-        if self.claim.bytes == 0 {
-            0
-        } else {
-            sys::unacknowledged(&self.socket).saturating_sub(end)
-        }
+        if self.claim.bytes == 0 { 0 } else { sys::unacknowledged(&self.socket).saturating_sub(end) }
     }
 
     /// Makes the kernel discard the rest of a response when the connection is closed.

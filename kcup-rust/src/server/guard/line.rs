@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 
 use super::class::{TARGET, TOKEN};
-use super::{field, Guard, State, Step, BAD_REQUEST};
+use super::{BAD_REQUEST, Guard, State, Step, field};
 
 /// The longest target, in bytes (K-67).
 const MAX_TARGET: usize = 8192;

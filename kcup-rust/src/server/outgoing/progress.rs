@@ -1,6 +1,6 @@
 //! The progress of a peer that takes a response (K-82, K-84, K-87). Pure.
 
-use super::super::phases::{Tick, TICKS};
+use super::super::phases::{TICKS, Tick};
 
 /// The least bytes a second that a peer must take.
 const LEAST_RATE: u64 = 256;

@@ -1,7 +1,7 @@
 //! The end of connections.
 
 use super::super::connection::Next;
-use super::super::counters::{Reason, REASONS};
+use super::super::counters::{REASONS, Reason};
 use super::super::phases::Phase;
 use super::super::sys;
 use super::Worker;
@@ -15,7 +15,7 @@ impl Worker {
         let reason = match phase {
             // The process may have been paused: bytes that came meanwhile came in time (K-89).
             Phase::Idle | Phase::Head if sys::readable(&connection.socket) > 0 => {
-                return self.ready(key, false)
+                return self.ready(key, false);
             }
             Phase::Idle if self.draining => return self.retire(key, Reason::Drained),
             Phase::Idle => return self.retire(key, Reason::IdleTimeout),
@@ -28,7 +28,7 @@ impl Worker {
             }
             Phase::Head => Reason::HeaderTimeout,
             Phase::Linger if connection.lingers_on(&mut self.account) => {
-                return self.phases.enter(key, phase, now)
+                return self.phases.enter(key, phase, now);
             }
             Phase::Linger => connection.reason(),
         };

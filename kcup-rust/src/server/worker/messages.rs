@@ -3,13 +3,13 @@
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 
 use mio::{Poll, Token, Waker};
 
 use super::super::counters::Reason;
-use super::super::phases::{Phase, Tick, TICKS};
+use super::super::phases::{Phase, TICKS, Tick};
 use super::super::status::{AcceptorWaker, Status};
 use super::Worker;
 use crate::access_log::Peer;

@@ -1,7 +1,7 @@
 //! The choice of the connection that makes room for a new one (K-84).
 
 use super::super::counters::Reason;
-use super::super::phases::{Phase, PHASES};
+use super::super::phases::{PHASES, Phase};
 use super::super::sys;
 use super::Worker;
 
