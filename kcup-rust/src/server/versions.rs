@@ -76,7 +76,11 @@ impl Server {
         let before = self.view.responses.swap(Arc::new(responses));
         let old = (Arc::downgrade(&before), before.content.size());
         drop(before);
-        self.versions.state.borrow_mut().old.push(old);
+        {
+            let mut state = self.versions.state.borrow_mut();
+            state.needed = 0; // from now on it is the size of the content
+            state.old.push(old);
+        }
         // A worker that sleeps would hold the old version.
         self.acceptor.wake_all();
         if !within(LET_GO, || self.versions.old() <= MOST_OLD).await {
