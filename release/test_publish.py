@@ -8,6 +8,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PREPARED = ["release/check.py", "release/publish", "release/latest"]
+# What check.py compares, whatever the version.
+PREPARED += ["project.env", "README.md", "rust-toolchain.toml", "kcup-go/go.mod", ".gitlab-ci.yml"]
+PREPARED += ["kcup-rust.Dockerfile", "kcup-go.Dockerfile"]
 SECTION = "## [{}] - 2026-02-28\n\n- A thing.\n"
 
 
