@@ -1,5 +1,6 @@
 """Section 9: each vector with lint, txt and new; and what is served and logged with the preset."""
 
+import functools
 import json
 import os
 import signal
@@ -112,7 +113,9 @@ def test_new(twin, vector):
 )
 def test_a_signal_ends_a_verdict_as_it_ends_any_program(twin, number):
     command, pipe = [twin.binary, "mta-sts", "lint"], subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env={}) as process:
+    # A shell has its background jobs ignore some.
+    reset = functools.partial(signal.signal, number, signal.SIG_DFL)
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env={}, preexec_fn=reset) as process:
         os.write(process.stdin.fileno(), b"version")
         until(lambda: unread(process.stdin) == 0)
         process.send_signal(number)

@@ -123,10 +123,15 @@ impl Server {
     pub async fn keep_limits(&self) {
         loop {
             self.versions.changed.notified().await;
-            while self.acceptor.is_over() || self.versions.old() > 0 {
-                sleep(MAKE_ROOM / 2).await;
+            loop {
+                // Before the limits are computed: a worker may let go of the last old version at any time.
+                let is_last = self.versions.old() == 0;
                 self.enforce(self.envelope());
                 self.close_excess().await;
+                if is_last && !self.acceptor.is_over() {
+                    break;
+                }
+                sleep(MAKE_ROOM / 2).await;
             }
         }
     }
