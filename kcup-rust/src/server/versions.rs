@@ -40,6 +40,8 @@ struct State {
     old: Vec<(Weak<Responses>, u64)>,
     /// The memory that the current reload needs.
     needed: u64,
+    /// Whether the limits were computed with an old version, which a worker may have let go of since.
+    counts_old: bool,
     envelope: Option<Envelope>,
 }
 
@@ -123,15 +125,10 @@ impl Server {
     pub async fn keep_limits(&self) {
         loop {
             self.versions.changed.notified().await;
-            loop {
-                // Before the limits are computed: a worker may let go of the last old version at any time.
-                let is_last = self.versions.old() == 0;
+            while self.acceptor.is_over() || self.versions.state.borrow().counts_old {
+                sleep(MAKE_ROOM / 2).await;
                 self.enforce(self.envelope());
                 self.close_excess().await;
-                if is_last && !self.acceptor.is_over() {
-                    break;
-                }
-                sleep(MAKE_ROOM / 2).await;
             }
         }
     }
@@ -171,6 +168,7 @@ impl Server {
         let Versions { memory, wanted, threads, reserved, .. } = &self.versions;
         let mut state = self.versions.state.borrow_mut();
         let old: u64 = state.old().iter().map(|(_, size)| size).sum();
+        state.counts_old = old > 0;
         let held = self.view.responses.load().content.size() + old + state.needed;
         Envelope::new(*wanted, *threads, held, Surroundings::read(memory, *reserved))
     }
