@@ -75,8 +75,8 @@ fn lines_allocate_nothing() {
     for format in [LineFormat::Common, LineFormat::Json] {
         let log = AccessLog::new(format, proxies.clone());
         let mut lines = log.lines(1);
-        lines.meet(0, Peer::Address("2001:db8::1".parse().unwrap()));
-        let mut line = || lines.add(0, Some(REQUEST), 200, 10240, 0);
+        let peer = Peer::Address("2001:db8::1".parse().unwrap());
+        let mut line = || lines.add(peer, Some(REQUEST), 200, 10240, 0);
         while log.lost().load(Relaxed) == 0 {
             line();
         }

@@ -64,7 +64,6 @@ impl AccessLog {
             lost: self.lost.clone(),
             second: 0,
             stamp: stamp(self.format, 0),
-            peers: Vec::new(),
             batch: Vec::new(),
             begun: 0,
         }
@@ -116,8 +115,6 @@ pub struct Lines {
     /// The second, since 1970, that `stamp` is of.
     second: i64,
     stamp: String,
-    /// Indexed by the connections' keys.
-    peers: Vec<Peer>,
     batch: Vec<u8>,
     /// The time of the batch's first line.
     begun: u32,
@@ -132,25 +129,17 @@ impl Lines {
         }
     }
 
-    /// Names the peer of the connection that has this key from now on.
-    pub fn meet(&mut self, key: usize, peer: Peer) {
-        if key >= self.peers.len() {
-            self.peers.resize(key + 1, peer);
-        }
-        self.peers[key] = peer;
-    }
-
-    /// Appends the line of a response, unless that is to a health check. `head` is the request's, `None` if it was refused; `bytes` is the length of the
-    /// response's body.
-    pub fn add(&mut self, key: usize, head: Option<&[u8]>, status: u16, bytes: usize, now: u32) {
-        if self.peers[key].is_health_check() {
+    /// Appends the line of a response, unless that is to a health check. `head` is the request's, `None` if it was refused; `bytes`
+    /// is the length of the response's body.
+    pub fn add(&mut self, peer: Peer, head: Option<&[u8]>, status: u16, bytes: usize, now: u32) {
+        if peer.is_health_check() {
             return;
         }
         if self.batch.is_empty() {
             self.begun = now;
             self.batch.reserve(BATCH);
         }
-        let peer = client(self.peers[key], head.unwrap_or_default(), &self.proxies);
+        let peer = client(peer, head.unwrap_or_default(), &self.proxies);
         let entry = Entry { peer, head, status, bytes };
         append(&mut self.batch, self.format, &self.stamp, &entry);
         if self.batch.len() >= BATCH {

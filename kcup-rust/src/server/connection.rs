@@ -14,7 +14,7 @@ use super::counters::{Counter, Counts, Reason};
 use super::guard::Guard;
 use super::outgoing::Outgoing;
 use super::phases::{Phase, Tick};
-use crate::access_log::Lines;
+use crate::access_log::{Lines, Peer};
 use crate::respond::Responses;
 use linger::Linger;
 
@@ -57,8 +57,8 @@ pub struct Tools<'a> {
     pub account: &'a mut Account,
     pub counters: &'a Counts<Counter>,
     pub lines: Option<&'a mut Lines>,
-    /// The worker's key of the connection.
-    pub key: usize,
+    /// The connection's peer, if the access log names it.
+    pub peer: Option<Peer>,
     pub draining: bool,
     /// Whether each response is the last.
     pub last: bool,

@@ -2,8 +2,9 @@
 
 mod closing;
 mod messages;
-mod room;
+mod opening;
 mod reconcile;
+mod room;
 
 use std::io;
 use std::sync::Arc;
@@ -12,8 +13,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Cache};
 use mio::event::Event;
-use mio::net::TcpStream;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Poll};
 use slab::Slab;
 
 use super::account::Account;
@@ -23,10 +23,8 @@ use super::counters::{Counters, Reason};
 use super::phases::{Phase, Phases, TICKS, Tick};
 use super::status::{AcceptorWaker, Status};
 use crate::access_log::{Lines, Peer};
-use crate::content::reason;
 use crate::respond::Responses;
 
-use closing::log_end;
 use messages::WAKE;
 pub use messages::{Arrival, Bounds, Handle, Limits, Message};
 
@@ -58,8 +56,8 @@ pub struct Worker {
     again: Vec<usize>,
     /// The time of the last warning.
     complained: Option<Tick>,
-    /// Indexed by the connections' keys; empty if their end is not logged.
-    peers: Vec<Option<Peer>>,
+    /// Indexed by the connections' keys; empty if nothing that is logged names them.
+    peers: Vec<Peer>,
     kept: usize,
     account: Account,
     /// The key at which the account is reconciled next.
@@ -165,35 +163,6 @@ impl Worker {
         self.publish();
     }
 
-    /// Takes in a connection that was accepted.
-    fn accept(&mut self, Arrival { socket, peer }: Arrival) {
-        // A unix socket is used in the same way.
-        let mut socket = TcpStream::from_std(socket.into());
-        let entry = self.connections.vacant_entry();
-        let key = entry.key();
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let registry = self.poll.registry();
-        self.counters.0.accepted.add(1);
-        if let Err(error) = registry.register(&mut socket, Token(key), interest) {
-            self.complain(format_args!("cannot watch a connection: {}", reason(&error)));
-            self.counters.0.close(Reason::Shed);
-            log_end(peer, Reason::Shed);
-            return self.status.closed();
-        }
-        entry.insert(Connection::new(socket));
-        self.phases.add(key, self.clock.tick());
-        if let (Some(lines), Some(peer)) = (&mut self.lines, peer) {
-            lines.meet(key, peer);
-        }
-        if log::log_enabled!(log::Level::Debug) {
-            self.peers.resize(self.peers.len().max(key + 1), None);
-            self.peers[key] = peer;
-        }
-        if self.draining {
-            self.ready(key, false);
-        }
-    }
-
     fn event(&mut self, key: usize, event: &Event) {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
@@ -224,7 +193,7 @@ impl Worker {
             account: &mut self.account,
             counters: &self.counters.0,
             lines: self.lines.as_mut(),
-            key,
+            peer: self.peers.get(key).copied(),
             draining: self.draining,
             last: self.graced_until.is_some_and(|end| self.clock.tick() > end),
             turn: TURN,

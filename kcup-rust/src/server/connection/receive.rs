@@ -148,8 +148,8 @@ impl Connection {
                 Verdict::Refused(status) => (codec::refusal(status, responses, now, tools.head), None),
             };
             tools.counters.count_response(head, response.status());
-            if let Some(lines) = &mut tools.lines {
-                lines.add(tools.key, head, response.status(), response.body.bytes.len(), tools.clock.tick());
+            if let (Some(lines), Some(peer)) = (&mut tools.lines, tools.peer) {
+                lines.add(peer, head, response.status(), response.body.bytes.len(), tools.clock.tick());
             }
             let ending = if head.is_some() { Reason::Answered } else { Reason::Refused };
             self.closing = (!response.keep_alive).then_some(ending);

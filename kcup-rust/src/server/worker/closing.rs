@@ -69,13 +69,16 @@ impl Worker {
         self.kept -= connection.kept_bytes();
         self.phases.remove(key);
         self.counters.0.close(reason);
-        log_end(self.peers.get(key).copied().flatten(), reason);
+        log_end(self.peers.get(key).copied(), reason);
         self.status.closed();
     }
 }
 
 /// Logs the end of a connection (K-119).
 pub fn log_end(peer: Option<Peer>, reason: Reason) {
-    let from = peer.map(|peer| format!(" from {peer}"));
-    log::debug!("connection{} closed: {}", from.unwrap_or_default(), REASONS[reason as usize]);
+    let reason = REASONS[reason as usize];
+    match peer {
+        Some(peer) => log::debug!("connection from {peer} closed: {reason}"),
+        None => log::debug!("connection closed: {reason}"),
+    }
 }
