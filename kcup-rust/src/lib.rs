@@ -2,6 +2,8 @@
 //!
 //! This is a library only so that tests, fuzz targets and benchmarks can reach the modules; its API is not public.
 
+#[cfg(test)]
+pub mod vectors;
 pub mod mta_sts;
 pub mod config;
 pub mod content;

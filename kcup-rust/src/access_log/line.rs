@@ -131,11 +131,7 @@ pub fn escape(out: &mut Vec<u8>, text: &str, [quote, backslash]: [&str; 2]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(serde::Deserialize)]
-    struct Vectors {
-        case: Vec<Case>,
-    }
+    use crate::vectors;
 
     #[derive(serde::Deserialize)]
     struct Case {
@@ -151,10 +147,7 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_the_vectors() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/access_log.toml");
-        let cases = toml::from_str::<Vectors>(&std::fs::read_to_string(path).unwrap()).unwrap().case;
-        assert!(!cases.is_empty());
-        for case in cases {
+        for case in vectors::cases::<Case>("access_log") {
             let head = case.request.map(|line| format!("{line}\r\nhost: a\r\n\r\n").into_bytes());
             let entry = Entry {
                 peer: if case.peer == "unix:" {

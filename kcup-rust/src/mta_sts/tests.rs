@@ -3,6 +3,7 @@ use serde::Deserialize;
 
 use super::rules::ALL;
 use super::*;
+use crate::vectors::{self, Parts};
 
 #[derive(Deserialize)]
 struct Vectors {
@@ -22,7 +23,7 @@ struct RuleRow {
 #[derive(Deserialize)]
 struct Case {
     name: String,
-    policy: Vec<Part>,
+    policy: Parts,
     findings: Vec<Found>,
     more: Option<usize>,
     id: Option<String>,
@@ -36,26 +37,7 @@ struct Found {
     times: Option<usize>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Part {
-    Text(String),
-    Repeat { repeat: String, times: usize },
-    Hex { hex: String },
-}
-
 impl Case {
-    fn bytes(&self) -> Vec<u8> {
-        let bytes = |part: &Part| match part {
-            Part::Text(text) => text.clone().into_bytes(),
-            Part::Repeat { repeat, times } => repeat.repeat(*times).into_bytes(),
-            Part::Hex { hex } => (0..hex.len() / 2)
-                .map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap())
-                .collect(),
-        };
-        self.policy.iter().flat_map(bytes).collect()
-    }
-
     /// The rule and the line of each finding that is told.
     fn told(&self) -> Vec<(&str, String)> {
         let lines = |found: &'_ Found| {
@@ -73,8 +55,7 @@ impl Case {
 }
 
 fn vectors() -> Vectors {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/mta_sts.toml");
-    toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    vectors::file("mta_sts")
 }
 
 #[test]
@@ -100,7 +81,7 @@ fn the_rules_are_those_of_the_table() {
 fn every_vector_has_its_findings() {
     let mut wrong = Vec::new();
     for case in vectors().case {
-        let findings = lint(&case.bytes());
+        let findings = lint(&case.policy.bytes());
         let found: Vec<_> = findings.lines("a b").collect();
         let more = case.more.map(|more| format!("a b: and {more} more"));
         let want: Vec<_> =
@@ -115,7 +96,7 @@ fn every_vector_has_its_findings() {
 #[test]
 fn every_vector_without_an_error_has_its_id() {
     for case in vectors().case {
-        let policy = case.bytes();
+        let policy = case.policy.bytes();
         assert_eq!(case.id.is_none(), lint(&policy).has_error, "{}", case.name);
         if let Some(id) = case.id {
             assert_eq!(record(&policy), format!("v=STSv1; id={id};"), "{}", case.name);
@@ -126,7 +107,7 @@ fn every_vector_without_an_error_has_its_id() {
 #[test]
 fn json_is_what_a_parser_reads() {
     for case in vectors().case {
-        let text = lint(&case.bytes()).json("<stdin>");
+        let text = lint(&case.policy.bytes()).json("<stdin>");
         assert_eq!(case.json.as_ref().unwrap_or(&text), &text, "{}", case.name);
         let serde_json::Value::Array(mut read) = serde_json::from_str(&text).unwrap() else {
             panic!("{text}");

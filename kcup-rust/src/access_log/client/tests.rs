@@ -1,11 +1,7 @@
 use super::*;
 
 use crate::config::tests::options;
-
-#[derive(serde::Deserialize)]
-struct Vectors {
-    case: Vec<Case>,
-}
+use crate::vectors;
 
 #[derive(serde::Deserialize)]
 struct Case {
@@ -27,10 +23,7 @@ fn trusting(list: Option<&str>) -> Proxies {
 
 #[test]
 fn clients_are_those_of_the_vectors() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/trusted_proxy.toml");
-    let cases = toml::from_str::<Vectors>(&std::fs::read_to_string(path).unwrap()).unwrap().case;
-    assert!(!cases.is_empty());
-    for case in cases {
+    for case in vectors::cases::<Case>("trusted_proxy") {
         let fields = case.fields.iter().map(|field| format!("{field}\r\n"));
         let head = format!("GET / HTTP/1.1\r\n{}\r\n", String::from_iter(fields));
         let client = client(peer(&case.peer), head.as_bytes(), &trusting(case.trusted.as_deref()));

@@ -2,6 +2,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::config::tests::parse_with;
+use crate::vectors;
 
 #[derive(Deserialize)]
 struct Vectors {
@@ -27,8 +28,7 @@ struct Txt {
 }
 
 fn vectors() -> Vectors {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/mta_sts.toml");
-    toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    vectors::file("mta_sts")
 }
 
 fn asked(verb: &str, args: &[String]) -> Result<Parsed, String> {

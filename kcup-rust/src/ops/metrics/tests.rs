@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::*;
-
-#[derive(Deserialize)]
-struct Vectors {
-    case: Vec<Case>,
-}
+use crate::vectors;
 
 #[derive(Deserialize)]
 struct Case {
@@ -80,10 +76,7 @@ impl Case {
 
 #[test]
 fn the_text_is_that_of_the_vectors() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/metrics.toml");
-    let cases = toml::from_str::<Vectors>(&std::fs::read_to_string(path).unwrap()).unwrap().case;
-    assert!(!cases.is_empty());
-    for case in cases {
+    for case in vectors::cases::<Case>("metrics") {
         let numbers = case.numbers();
         assert_eq!(numbers.counts.open() - numbers.counts.parked, case.hot, "{}", case.name);
         assert_eq!(render(&numbers), case.text, "{}", case.name);

@@ -3,19 +3,7 @@
 use serde::Deserialize;
 
 use super::super::{date, encoding, precondition, range, trim};
-
-#[derive(Deserialize)]
-struct Vectors<T> {
-    case: Vec<T>,
-}
-
-fn vectors<T: serde::de::DeserializeOwned>(name: &str) -> Vec<T> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors");
-    let text = std::fs::read_to_string(format!("{path}/{name}.toml")).unwrap();
-    let cases = toml::from_str::<Vectors<T>>(&text).unwrap().case;
-    assert!(!cases.is_empty());
-    cases
-}
+use crate::vectors::cases;
 
 #[derive(Deserialize)]
 struct Range {
@@ -27,7 +15,7 @@ struct Range {
 
 #[test]
 fn ranges() {
-    for case in vectors::<Range>("range") {
+    for case in cases::<Range>("range") {
         let got = match range::parse(trim(case.value.as_bytes()), case.length) {
             Some(range::Selected::Bytes { first, last }) => format!("{first}-{last}"),
             Some(range::Selected::Unsatisfiable) => "unsatisfiable".into(),
@@ -47,7 +35,7 @@ struct Encoding {
 
 #[test]
 fn encodings() {
-    for case in vectors::<Encoding>("accept_encoding") {
+    for case in cases::<Encoding>("accept_encoding") {
         let exists = |coding| case.available.iter().any(|available| available == coding);
         let lines = case.lines.iter().map(String::as_bytes);
         let got = encoding::choose(lines, exists("br"), exists("gzip"));
@@ -66,7 +54,7 @@ struct Tags {
 
 #[test]
 fn tags() {
-    for case in vectors::<Tags>("etag") {
+    for case in cases::<Tags>("etag") {
         let matches = |same| {
             let lines = case.lines.iter().map(String::as_bytes);
             precondition::matches(lines, case.tag.as_bytes(), same)
@@ -85,7 +73,7 @@ struct Date {
 
 #[test]
 fn dates() {
-    for case in vectors::<Date>("date") {
+    for case in cases::<Date>("date") {
         assert_eq!(date::parse(case.value.as_bytes()), case.want, "{}", case.name);
     }
 }

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::*;
+use crate::vectors;
 
 /// A claim whose peer has acknowledged this much.
 fn claim(taken: u32) -> Claim {
@@ -71,11 +72,6 @@ fn one_response_has_room_whatever_is_held() {
 }
 
 #[derive(Deserialize)]
-struct Vectors {
-    case: Vec<Case>,
-}
-
-#[derive(Deserialize)]
 struct Case {
     name: String,
     share: u64,
@@ -85,9 +81,7 @@ struct Case {
 
 #[test]
 fn order_of_resets() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/resets.toml");
-    let vectors: Vectors = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    for Case { name, share, steps, want } in vectors.case {
+    for Case { name, share, steps, want } in vectors::cases("resets") {
         let (mut account, mut now) = (Account::new(share), 0);
         let mut claims = BTreeMap::<&str, Claim>::new();
         for step in &steps {

@@ -2,16 +2,12 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::*;
-
-#[derive(Deserialize)]
-struct Vectors {
-    case: Vec<Vector>,
-}
+use crate::vectors::{self, Parts};
 
 #[derive(Deserialize)]
 struct Vector {
     name: String,
-    head: Vec<Part>,
+    head: Parts,
     status: Option<u16>,
     #[serde(default)]
     partial: bool,
@@ -20,29 +16,9 @@ struct Vector {
     keep_alive: Option<bool>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Part {
-    Text(String),
-    Repeat { repeat: String, times: usize },
-    Hex { hex: String },
-}
-
-impl Part {
-    fn bytes(&self) -> Vec<u8> {
-        match self {
-            Part::Text(text) => text.clone().into_bytes(),
-            Part::Repeat { repeat, times } => repeat.repeat(*times).into_bytes(),
-            Part::Hex { hex } => {
-                (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect()
-            }
-        }
-    }
-}
-
 impl Vector {
     fn bytes(&self) -> Vec<u8> {
-        self.head.iter().flat_map(Part::bytes).collect()
+        self.head.bytes()
     }
 
     fn matches(&self, verdict: Verdict) -> bool {
@@ -58,9 +34,7 @@ impl Vector {
 }
 
 fn vectors() -> Vec<Vector> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/vectors/guard.toml");
-    let text = std::fs::read_to_string(path).unwrap();
-    toml::from_str::<Vectors>(&text).unwrap().case
+    vectors::cases("guard")
 }
 
 /// The vectors that the guard lets through.
