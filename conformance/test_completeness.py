@@ -64,8 +64,8 @@ def test_vectors_have_names_of_their_own(name):
 def modules(program):
     """The modules of a program by name, each with the file that opens it."""
     if program == "rust":
-        found = [path for path in (ROOT / "kcup-rust" / "src").iterdir() if path.stem not in ("main", "lib")]
-        return {path.stem: path / "mod.rs" if path.is_dir() else path for path in found}
+        found = [path for path in (ROOT / "kcup-rust" / "src").iterdir() if path.is_dir()]
+        return {path.name: path / "mod.rs" for path in found}
     found = [path for path in (ROOT / "kcup-go" / "internal").iterdir() if path.is_dir()]
     return {IN_RUST.get(path.name, path.name): path / f"{path.name}.go" for path in found}
 

@@ -2,8 +2,6 @@
 //!
 //! This is a library only so that tests, fuzz targets and benchmarks can reach the modules; its API is not public.
 
-#[cfg(test)]
-pub mod vectors;
 pub mod mta_sts;
 pub mod config;
 pub mod content;
@@ -11,3 +9,6 @@ pub mod respond;
 pub mod access_log;
 pub mod server;
 pub mod ops;
+
+#[cfg(test)]
+mod conformance;

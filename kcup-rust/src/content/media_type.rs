@@ -74,7 +74,7 @@ pub fn is_textual(media_type: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vectors;
+    use crate::conformance;
 
     #[derive(serde::Deserialize)]
     struct Vectors {
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_table_is_the_one_that_both_programs_have() {
-        let vectors: Vectors = vectors::file("media_types");
+        let vectors: Vectors = conformance::file("media_types");
         let theirs = vectors.r#type.iter().map(|row| (row.extension.as_str(), row.r#type.as_str()));
         assert!(theirs.eq(TYPES));
         for row in &vectors.r#type {

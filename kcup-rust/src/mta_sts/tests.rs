@@ -3,7 +3,7 @@ use serde::Deserialize;
 
 use super::rules::ALL;
 use super::*;
-use crate::vectors::{self, Parts};
+use crate::conformance::{self, Parts};
 
 #[derive(Deserialize)]
 struct Vectors {
@@ -55,7 +55,7 @@ impl Case {
 }
 
 fn vectors() -> Vectors {
-    vectors::file("mta_sts")
+    conformance::file("mta_sts")
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
 
 use crate::config::tests::options;
-use crate::vectors;
+use crate::conformance;
 
 #[derive(serde::Deserialize)]
 struct Case {
@@ -23,7 +23,7 @@ fn trusting(list: Option<&str>) -> Proxies {
 
 #[test]
 fn clients_are_those_of_the_vectors() {
-    for case in vectors::cases::<Case>("trusted_proxy") {
+    for case in conformance::cases::<Case>("trusted_proxy") {
         let fields = case.fields.iter().map(|field| format!("{field}\r\n"));
         let head = format!("GET / HTTP/1.1\r\n{}\r\n", String::from_iter(fields));
         let client = client(peer(&case.peer), head.as_bytes(), &trusting(case.trusted.as_deref()));

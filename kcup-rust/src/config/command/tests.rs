@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::config::tests::parse_with;
-use crate::vectors;
+use crate::conformance;
 
 #[derive(Deserialize)]
 struct Vectors {
@@ -28,7 +28,7 @@ struct Txt {
 }
 
 fn vectors() -> Vectors {
-    vectors::file("mta_sts")
+    conformance::file("mta_sts")
 }
 
 fn asked(verb: &str, args: &[String]) -> Result<Parsed, String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::*;
-use crate::vectors;
+use crate::conformance;
 
 #[derive(Deserialize)]
 struct Case {
@@ -76,7 +76,7 @@ impl Case {
 
 #[test]
 fn the_text_is_that_of_the_vectors() {
-    for case in vectors::cases::<Case>("metrics") {
+    for case in conformance::cases::<Case>("metrics") {
         let numbers = case.numbers();
         assert_eq!(numbers.counts.open() - numbers.counts.parked, case.hot, "{}", case.name);
         assert_eq!(render(&numbers), case.text, "{}", case.name);

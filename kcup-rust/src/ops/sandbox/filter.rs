@@ -147,7 +147,7 @@ fn code(code: u32, k: u32) -> sock_filter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vectors;
+    use crate::conformance;
     use serde::Deserialize;
     use std::thread;
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn what_is_left_is_what_the_vectors_say() {
         let mut vectors = BTreeMap::<_, Vec<_>>::new();
-        for row in vectors::file::<Vectors>("system_calls").call {
+        for row in conformance::file::<Vectors>("system_calls").call {
             let Some(number) = (if cfg!(target_arch = "x86_64") { row.x86_64 } else { row.aarch64 }) else {
                 continue;
             };

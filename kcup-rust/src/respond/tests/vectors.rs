@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::super::{date, encoding, precondition, range, trim};
-use crate::vectors::cases;
+use crate::conformance::cases;
 
 #[derive(Deserialize)]
 struct Range {

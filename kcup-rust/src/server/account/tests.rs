@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::*;
-use crate::vectors;
+use crate::conformance;
 
 /// A claim whose peer has acknowledged this much.
 fn claim(taken: u32) -> Claim {
@@ -81,7 +81,7 @@ struct Case {
 
 #[test]
 fn order_of_resets() {
-    for Case { name, share, steps, want } in vectors::cases("resets") {
+    for Case { name, share, steps, want } in conformance::cases("resets") {
         let (mut account, mut now) = (Account::new(share), 0);
         let mut claims = BTreeMap::<&str, Claim>::new();
         for step in &steps {

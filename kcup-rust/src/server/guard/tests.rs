@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::*;
-use crate::vectors::{self, Parts};
+use crate::conformance::{self, Parts};
 
 #[derive(Deserialize)]
 struct Vector {
@@ -34,7 +34,7 @@ impl Vector {
 }
 
 fn vectors() -> Vec<Vector> {
-    vectors::cases("guard")
+    conformance::cases("guard")
 }
 
 /// The vectors that the guard lets through.

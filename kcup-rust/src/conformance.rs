@@ -1,4 +1,4 @@
-//! Owns: the reader of conformance/vectors, which both programs are held to; for unit tests alone.
+//! Owns: the reader of conformance/vectors, to which both programs are held; for unit tests only.
 //! Must not: know what they are about.
 
 use std::path::Path;
