@@ -95,7 +95,7 @@ test: needs unit verdicts release-check stepped-clock share-set-up $(VENV)/confo
 $(addprefix test-,$(TWINS)): test-%: needs-% unit-% build-% stepped-clock $(VENV)/conformance.ok
 	$(CONFORMANCE) --$* bin/kcup-$*
 
-# The manual page and the completions are not tried with what cannot be installed.
+# Tests of the manual page and the completions skip what cannot be installed.
 .PHONY: share-set-up
 SHARE_NEEDS := man mandoc zsh fish
 share-set-up:
@@ -125,8 +125,8 @@ race: $(VENV)/conformance.ok
 	cd kcup-go && CGO_ENABLED=1 go build -race -o ../bin/kcup-go-race .
 	$(CONFORMANCE:conformance=) $(RACED:%=conformance/test_%.py) --go kcup-go/race -k "not signals_during_a_reload"
 
-## soak                         faults of every kind under requests, two minutes (QUICK=1: 25 s; ARGS="-k descriptors": only these);
-##                              SOAK_SECONDS=3600: an hour of load, reloads and faults, which fails if resource use grows
+## soak                         faults of every kind while clients make requests, two minutes (QUICK=1: 25 s; ARGS="-k descriptors":
+##                              only these); SOAK_SECONDS=3600: an hour of load, reloads and faults, which fails if resource use grows
 soak: build stepped-clock $(VENV)/conformance.ok
 	$(PYTHON) -m pytest -v -s -rs -m soak conformance/$(if $(SOAK_SECONDS),test_soak_hour.py,test_soak.py) $(ARGS)
 
@@ -143,7 +143,7 @@ test-vm: build vm-set-up $(VENV)/conformance.ok
 vm: build vm-set-up
 	python3 vm $(ARGS)
 
-## test-engine                  the engine that containers/with-engine starts, in such a machine, half a minute
+## test-engine                  the Docker engine that containers/with-engine starts, in an emulated machine, half a minute
 ENGINE_NEEDS := cpio docker.io iproute2 kmod qemu-system-x86
 test-engine: build-go
 	@dpkg-query --show $(ENGINE_NEEDS) >/dev/null 2>&1 || { echo "installing $(ENGINE_NEEDS)"; apt-get update -qq; \
@@ -155,7 +155,7 @@ vm-set-up:
 	@dpkg-query --show $(VM_NEEDS) >/dev/null 2>&1 || { echo "installing $(VM_NEEDS)"; apt-get update -qq; \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(VM_NEEDS) >/dev/null; }
 
-## verdicts                     compare both programs' verdicts on every fuzzing input in conformance/corpus
+## verdicts                     compare what both programs make of every fuzzing input in conformance/corpus
 verdicts:
 	@rm -rf bin/verdicts && mkdir -p bin/verdicts/rust bin/verdicts/go
 	cd kcup-rust && $(CARGO) run --quiet --locked --example verdicts ../conformance/corpus ../bin/verdicts/rust
@@ -289,7 +289,8 @@ test-images: containers-set-up
 $(addprefix test-containers-,$(TWINS)): test-containers-%: containers-set-up
 	$(ENGINE) bash -c 'containers/build $* $(ARCHITECTURES) && $(CONTAINERS) --twin $*'
 
-## e2e                          of these, a policy's whole path: DNS, TLS, Traefik, a sending mail server; and docs/mta-sts.md
+## e2e                          of these tests, those of a policy's whole path (DNS, TLS, Traefik, a sending mail server) and of
+##                              docs/mta-sts.md
 e2e: containers-set-up
 	$(ENGINE) bash -c 'containers/build rust && containers/build go && $(PYTHON) -m pytest -q containers/test_e2e*.py'
 
@@ -318,7 +319,7 @@ release/node_modules: release/package-lock.json
 	npm ci --prefix release --no-audit --no-fund --silent
 	@touch $@
 
-## newcomer                     what README says of building from source, on a bare Debian (SUITE=trixie, bookworm; GOAL=run, test), as root
+## newcomer                     follow README's "From source" on a bare Debian, as root (SUITE=trixie, bookworm; GOAL=run, test)
 newcomer:
 	.ci/newcomer $(or $(SUITE),trixie) $(or $(GOAL),run)
 
@@ -339,8 +340,8 @@ sbom: sbom-rust sbom-go
 $(addprefix sbom-,$(TWINS)): sbom-%: $(VENV)/release.ok
 	$(PYTHON) release/sbom.py $* bin/release/kcup-$*.cdx.json
 
-## readme                       regenerate whatever tells of the options from share/options.toml: --help of both programs, the table
-##                              in README.md, the manual page and the completions
+## readme                       regenerate what is made from share/options.toml: --help of both programs, the table in README.md, the
+##                              manual page and the completions
 readme:
 	python3 share/options.py
 
