@@ -1,4 +1,4 @@
-// Package conformance reads, for the unit tests of all packages, what both programs' tests share: ../conformance.
+// Package conformance reads the data in ../conformance, for the unit tests of all packages.
 package conformance
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Vectors has the rows of one table of vectors/NAME.toml, of which there is at least one.
+// Vectors returns the rows of one table of vectors/NAME.toml, of which there is at least one.
 func Vectors[T any](t testing.TB, name, table string) (rows []T) {
 	var file map[string]toml.Primitive
 	path := filepath.Join(home(t), "vectors", name+".toml")
@@ -25,13 +25,13 @@ func Vectors[T any](t testing.TB, name, table string) (rows []T) {
 	return rows
 }
 
-// Seed is an input that a fuzzer left.
+// Seed is an input found by a fuzzer.
 type Seed struct {
 	Name  string
 	Bytes []byte
 }
 
-// Corpus has what the fuzzers of both programs left for a target, in the order of its names.
+// Corpus returns the inputs that the fuzzers of both programs found for a target, in the order of their names.
 func Corpus(t testing.TB, target string) (seeds []Seed) {
 	paths, err := filepath.Glob(filepath.Join(home(t), "corpus", target, "*"))
 	if err != nil || len(paths) == 0 {
@@ -47,7 +47,7 @@ func Corpus(t testing.TB, target string) (seeds []Seed) {
 	return seeds
 }
 
-// Parts are bytes as vectors write them: text, { hex = "00" }, or { repeat = "x", times = 2 }.
+// Parts are bytes as they are written in vectors: text, { hex = "00" }, or { repeat = "x", times = 2 }.
 type Parts []any
 
 // Bytes joins the parts.
@@ -71,7 +71,7 @@ func (p Parts) Bytes(t testing.TB) (b []byte) {
 	return b
 }
 
-// home is found from the directory of the package under test, or of a copy of it.
+// home is ../conformance, found from the directory of the package under test, or of a copy of it.
 func home(t testing.TB) string {
 	for up := ".."; len(up) < 100; up += "/.." {
 		if home := up + "/conformance"; isDirectory(home + "/vectors") {

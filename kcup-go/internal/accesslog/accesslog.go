@@ -10,10 +10,10 @@ import (
 
 const (
 	batchSize = 32 << 10 // bytes; a batch of this length is handed over
-	longLine  = 4 << 10  // room for the line that makes it so; a longer one makes its batch grow
+	longLine  = 4 << 10  // room for the line that fills a batch; a longer one makes its batch grow
 )
 
-// Log brings lines to standard output. The nil one is that of no access log.
+// Log writes lines to standard output. If it is nil there is no access log.
 type Log struct {
 	format  string
 	proxies config.Proxies
@@ -21,7 +21,7 @@ type Log struct {
 	lost    atomic.Uint64
 }
 
-// New makes the log that was asked for, if one was.
+// New makes the log that the options ask for, if any.
 func New(cfg *config.Config, out *Stream) *Log {
 	if cfg.AccessLog == "off" {
 		return nil
@@ -29,7 +29,7 @@ func New(cfg *config.Config, out *Stream) *Log {
 	return &Log{format: cfg.AccessLog, proxies: cfg.TrustedProxies, out: out}
 }
 
-// Lost is how many lines standard output did not accept.
+// Lost returns the number of lines that standard output did not accept.
 func (l *Log) Lost() uint64 {
 	if l == nil {
 		return 0
@@ -37,7 +37,7 @@ func (l *Log) Lost() uint64 {
 	return l.lost.Load()
 }
 
-// Lines gathers the lines of one worker, and belongs to it. The nil one is that of no access log.
+// Lines collects the lines of one worker, and belongs to it. If it is nil there is no access log.
 type Lines struct {
 	log    *Log
 	stamp  stamp
@@ -45,7 +45,7 @@ type Lines struct {
 	oldest uint32
 }
 
-// Lines makes a place for the lines of one more worker.
+// Lines returns a collector for the lines of one more worker.
 func (l *Log) Lines() *Lines {
 	if l == nil {
 		return nil
@@ -53,8 +53,8 @@ func (l *Log) Lines() *Lines {
 	return &Lines{log: l, stamp: stamp{layout: layouts[l.format]}, text: l.out.buffer()}
 }
 
-// Add adds a line, unless that is of a health check, with the client in place of a peer that is a trusted proxy. second is in
-// Unix time; now is a time as Oldest gives it back.
+// Add appends the line of a response, unless that is to a health check. Instead of a trusted proxy it names the proxy's
+// client. second is in Unix time; now is a time as Oldest returns it.
 func (l *Lines) Add(e *Entry, second int64, now uint32) {
 	if e.Peer.Unmap() == HealthCheck {
 		return
@@ -73,7 +73,7 @@ func (l *Lines) Add(e *Entry, second int64, now uint32) {
 	}
 }
 
-// Oldest is when the first of the lines was added that were not handed over.
+// Oldest returns when the first of the lines was added that have not been handed over.
 func (l *Lines) Oldest() (at uint32, ok bool) {
 	if l == nil || len(l.text) == 0 {
 		return 0, false
@@ -81,7 +81,7 @@ func (l *Lines) Oldest() (at uint32, ok bool) {
 	return l.oldest, true
 }
 
-// HandOver gives what there is to the stream. When that has enough already the lines are lost.
+// HandOver passes the lines to the stream. If the stream has no room for them, they are lost.
 func (l *Lines) HandOver() {
 	if l.log.out.offer(l.batch()) {
 		l.text = l.log.out.buffer()
@@ -90,7 +90,7 @@ func (l *Lines) HandOver() {
 	}
 }
 
-// End hands over the last of the lines.
+// End hands over the last lines.
 func (l *Lines) End() {
 	if _, ok := l.Oldest(); ok {
 		l.log.out.keep(l.batch())

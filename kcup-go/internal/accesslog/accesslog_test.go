@@ -25,7 +25,7 @@ type vector struct {
 
 func (v *vector) entry() *Entry {
 	e := &Entry{Status: v.Status, Bytes: v.Bytes}
-	e.Peer, _ = netip.ParseAddr(v.Peer) // what is none is a unix socket's
+	e.Peer, _ = netip.ParseAddr(v.Peer) // if it is not an address, it is a unix socket's
 	if v.Request != nil {
 		e.Head = []byte(*v.Request + "\r\nhost: a\r\n\r\n")
 	}
@@ -49,7 +49,7 @@ var entry = &Entry{Peer: netip.MustParseAddr("::1"), Head: []byte("GET /\\ HTTP/
 
 func inFormat(format string, out *Stream) *Log { return New(&config.Config{AccessLog: format}, out) }
 
-// quiet is a stream that nobody writes.
+// quiet is a stream that is never written out.
 func quiet() *Stream { return NewStream(nil, waiting) }
 
 const waiting = 32
@@ -87,7 +87,7 @@ func TestNobodyWritingCostsLinesThatAreCountedAndNothingElse(t *testing.T) {
 	if allocated := testing.AllocsPerRun(enough, add); allocated > 0 {
 		t.Errorf("%v allocations", allocated)
 	}
-	log.out.Flush(time.Millisecond) // nobody writes, and it does not wait for ever
+	log.out.Flush(time.Millisecond) // nothing is written, and it does not wait for ever
 	before := log.Lost()
 	lines.HandOver()
 	if _, ok := lines.Oldest(); ok || before == 0 || log.Lost() <= before {
@@ -122,7 +122,7 @@ func TestWritingGoesOnAfterTheStreamWasFlushed(t *testing.T) {
 	}
 }
 
-// disk takes so many bytes and then none, until it is emptied.
+// disk accepts this many bytes and then none, until it is emptied.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -199,7 +199,7 @@ func TestNobodyReadingDelaysTheEndBriefly(t *testing.T) {
 		_, _ = s.Write(make([]byte, 4096))
 	}
 	s.Flush(100 * time.Millisecond)
-	_, _ = s.Write([]byte("after the end\n")) // whoever still logs must not panic
+	_, _ = s.Write([]byte("after the end\n")) // logging after the end must not panic
 	if took := time.Since(start); took > time.Second {
 		t.Errorf("%v", took)
 	}

@@ -10,9 +10,9 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 )
 
-// client is whom a request with this head comes from, by the word of trusted proxies (K-128): the connection's peer, unless
-// that is one. Fields are read from their end, where the proxies have added what they saw: nothing before it, which a client
-// may have sent, can change how that is read.
+// client returns the client that a request with this head comes from, according to trusted proxies (K-128): the
+// connection's peer, unless that is a trusted proxy. Each field is read from its end, where the proxies have added what
+// they saw: nothing before it, which a client may have sent, can change how that is read.
 func client(peer netip.Addr, head []byte, proxies *config.Proxies) netip.Addr {
 	if !proxies.Contain(peer) {
 		return peer
@@ -28,7 +28,7 @@ func client(peer netip.Addr, head []byte, proxies *config.Proxies) netip.Addr {
 	return other
 }
 
-// named is the client that the list in a field leads to (K-128a), if it has members.
+// named returns the client that the list in a field leads to (K-128a), if the list has members.
 func named(peer netip.Addr, head []byte, name string, node func(member []byte) []byte, proxies *config.Proxies) (client netip.Addr, found bool) {
 	client = peer
 	for rest := head; len(rest) > 0; {
@@ -54,7 +54,7 @@ func named(peer netip.Addr, head []byte, name string, node func(member []byte) [
 	return client, found
 }
 
-// valueOf is that of a field line, or of a parameter, if it has this name.
+// valueOf returns the value of a field line, or of a parameter, if it has this name.
 func valueOf(text []byte, name string, separator byte) (value []byte, ok bool) {
 	if len(text) <= len(name) || text[len(name)] != separator || !bytes.EqualFold(text[:len(name)], []byte(name)) {
 		return nil, false
@@ -62,7 +62,7 @@ func valueOf(text []byte, name string, separator byte) (value []byte, ok bool) {
 	return text[len(name)+1:], true
 }
 
-// cutLast is what comes before and behind the last separator. One between quotation marks is none.
+// cutLast returns what comes before and after the last separator. One between quotation marks does not count.
 func cutLast(text []byte, separator byte) (before, behind []byte, found bool) {
 	quoted := false
 	for at := len(text) - 1; at >= 0; at-- {
@@ -79,7 +79,8 @@ func cutLast(text []byte, separator byte) (before, behind []byte, found bool) {
 
 func itself(member []byte) []byte { return member }
 
-// forwardedFor is the one for of a member of forwarded (RFC 7239 section 4), without its quotation marks.
+// forwardedFor returns the value of the only parameter "for" of a member of forwarded (RFC 7239 section 4), without its
+// quotation marks.
 func forwardedFor(member []byte) (node []byte) {
 	found := 0
 	for more := true; more; {
@@ -103,9 +104,9 @@ func forwardedFor(member []byte) (node []byte) {
 
 var quotationMark = []byte(`"`)
 
-// parseNode reads the address that a node is written with (K-128b).
+// parseNode reads the address in a node (K-128b).
 func parseNode(node []byte) (address netip.Addr, ok bool) {
-	text := unsafe.String(unsafe.SliceData(node), len(node)) // which an address without a zone does not keep
+	text := unsafe.String(unsafe.SliceData(node), len(node)) // an address without a zone does not keep it
 	port := ""
 	inner, bracketed := strings.CutPrefix(text, "[")
 	if bracketed {
@@ -123,7 +124,7 @@ func parseNode(node []byte) (address netip.Addr, ok bool) {
 	return address.Unmap(), err == nil && (!bracketed || address.Is6())
 }
 
-// isPort: RFC 7239 section 6: none, a number, or an obfuscated port.
+// isPort reports whether text is nothing, a number or an obfuscated port (RFC 7239 section 6).
 func isPort(text string) bool {
 	const others = "._-"
 	for at, c := range []byte(text) {

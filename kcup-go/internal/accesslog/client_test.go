@@ -40,7 +40,7 @@ func TestClientsAreThoseOfTheVectors(t *testing.T) {
 		}
 		cfg.AccessLog = "json"
 		lines := New(cfg, quiet()).Lines()
-		peer, _ := netip.ParseAddr(c.Peer) // what is none is a unix socket's
+		peer, _ := netip.ParseAddr(c.Peer) // if it is not an address, it is a unix socket's
 		lines.Add(&Entry{Peer: peer, Head: headWith(c.Fields...)}, 0, 0)
 		if !bytes.Contains(lines.text, []byte(`"peer":"`+c.Want+`"`)) {
 			t.Errorf("%s: %s, not %s", c.Name, lines.text, c.Want)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Entry is what a line says of a response.
+// Entry has the contents of one line.
 type Entry struct {
-	Peer   netip.Addr // not a valid one: that of a unix socket
-	Head   []byte     // from the request line on; nil when it was refused
+	Peer   netip.Addr // invalid for a unix socket
+	Head   []byte     // from the request line on; nil if the head was refused
 	Status uint16
 	Bytes  int // of the response's body
 }
 
-// Greeting is the line of K-15: JSON before lines of JSON. name is where kcup listens.
+// Greeting returns the line of K-15: JSON before lines of JSON. name is where kcup listens.
 func Greeting(format, name string, now time.Time) string {
 	if format != "json" {
 		return fmt.Sprintf("kcup listening on %s\n", name)
@@ -28,7 +28,7 @@ func Greeting(format, name string, now time.Time) string {
 // HealthCheck is the address of `kcup healthcheck` (K-125a): nobody outside of this machine or container can have it.
 var HealthCheck = netip.AddrFrom4([4]byte{127, 75, 67, 85})
 
-// layouts are how formats write a time.
+// layouts are the forms in which formats write a time.
 var layouts = map[string]string{"common": "02/Jan/2006:15:04:05 -0700", "json": "2006-01-02T15:04:05Z"}
 
 // stamp is the time of lines, rendered once a second.
@@ -86,7 +86,7 @@ func (e *Entry) appendPeer(b []byte) []byte {
 	if !e.Peer.IsValid() {
 		return append(b, "unix:"...)
 	}
-	return e.Peer.Unmap().AppendTo(b) // an IPv4 address that came to :: is one (K-125)
+	return e.Peer.Unmap().AppendTo(b) // an IPv4 address that connected to :: is written as one (K-125)
 }
 
 // appendEscaped writes quotation marks and backslashes as given. The guard lets no byte through that could end a line.

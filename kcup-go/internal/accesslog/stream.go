@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// Stream writes lines to standard output or standard error without ever waiting for it: their readers may stop reading,
-// and serving goes on (K-20, K-127). Lines beyond what fits in between are lost.
+// Stream writes lines to standard output or standard error without ever waiting for it: a reader that stops reading
+// does not stop serving (K-20, K-127). Lines that do not fit into its queue are lost.
 type Stream struct {
 	out     io.Writer
 	batches chan batch
 	spare   chan []byte
 	mutex   sync.Mutex
-	last    []batch // which Flush writes
+	last    []batch // written by Flush
 }
 
-// batch is some lines, or a mark without any that is closed when all before it have been written.
+// batch is some lines, or a mark without lines that is closed when all lines before it have been written.
 type batch struct {
 	text    []byte
-	lost    *atomic.Uint64 // counts the lines that were not taken; nil: nobody asks
+	lost    *atomic.Uint64 // counts the lines that were not accepted; may be nil
 	written chan struct{}
 }
 
-// NewStream makes a stream to out, of which this many batches may wait.
+// NewStream makes a stream to out, for which this many batches may wait.
 func NewStream(out io.Writer, waiting int) *Stream {
 	return &Stream{out: out, batches: make(chan batch, waiting), spare: make(chan []byte, waiting)}
 }
 
-// Start begins to write: first this, then what was taken meanwhile.
+// Start begins to write: first this text, then what has been accepted so far.
 func (s *Stream) Start(first string) {
 	go func() {
 		w := writer{out: s.out}
@@ -57,13 +57,13 @@ func (b *batch) lose(lines int) {
 	}
 }
 
-// Write takes a line, or drops it.
+// Write accepts a line, or drops it.
 func (s *Stream) Write(text []byte) (int, error) {
 	s.offer(batch{text: bytes.Clone(text)})
 	return len(text), nil
 }
 
-// offer says whether the stream has taken a batch over. Otherwise its lines are lost.
+// offer reports whether the stream has accepted a batch. Otherwise its lines are lost.
 func (s *Stream) offer(b batch) (taken bool) {
 	select {
 	case s.batches <- b:
@@ -74,14 +74,14 @@ func (s *Stream) offer(b batch) (taken bool) {
 	}
 }
 
-// keep holds on to the last batch of somebody, which Flush waits for.
+// keep accepts a last batch, which Flush waits for.
 func (s *Stream) keep(b batch) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.last = append(s.last, b)
 }
 
-// Flush waits until what was taken is written, for at most this long.
+// Flush waits until everything accepted has been written, for at most this long.
 func (s *Stream) Flush(most time.Duration) {
 	written := make(chan struct{})
 	s.mutex.Lock()
@@ -99,7 +99,7 @@ func (s *Stream) Flush(most time.Duration) {
 	}
 }
 
-// buffer is an empty one for a batch.
+// buffer returns an empty buffer for a batch.
 func (s *Stream) buffer() []byte {
 	select {
 	case text := <-s.spare:
@@ -109,17 +109,17 @@ func (s *Stream) buffer() []byte {
 	}
 }
 
-// pieceSize is PIPE_BUF, in bytes: a pipe takes so much whole or not at all, and so the end of the process, while it
-// waits for a reader, tears no line. See pipe(7).
+// pieceSize is PIPE_BUF, in bytes: a pipe accepts this much whole or not at all, so that no half line is left in it if
+// the process ends while it waits for a reader. See pipe(7).
 const pieceSize = 4096
 
 // writer writes lines. What cannot be written is lost, in whole lines (K-127).
 type writer struct {
 	out  io.Writer
-	torn []byte // the rest of a line of which a part was written: nothing may come before it
+	torn []byte // the rest of a line that was written in part, which must be written first
 }
 
-// write returns how many lines are lost.
+// write returns the number of lines that are lost.
 func (w *writer) write(text []byte) (lost int) {
 	for len(text) > 0 {
 		piece := text[:pieceEnd(text)]
@@ -129,7 +129,7 @@ func (w *writer) write(text []byte) (lost int) {
 	return lost
 }
 
-// pieceEnd is the end of the last line that fits in a piece; where none does, of the first.
+// pieceEnd returns the end of the last line that fits into a piece, or of the first line if none fits.
 func pieceEnd(text []byte) int {
 	if len(text) <= pieceSize {
 		return len(text)

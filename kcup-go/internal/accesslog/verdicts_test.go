@@ -17,8 +17,8 @@ func addCorpus(f *testing.F) {
 	}
 }
 
-// TestVerdicts writes whom the corpus names as clients, for `make verdicts` to compare with the other program's. An input
-// is the value of each field; LF parts its lines.
+// TestVerdicts writes the clients that the corpus names, for `make verdicts` to compare with the other program's. An
+// input is the value of each field, with LF between its lines.
 func TestVerdicts(t *testing.T) {
 	directory := os.Getenv("VERDICTS")
 	if directory == "" {

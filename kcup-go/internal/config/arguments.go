@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// arguments are a command line taken apart. Our own few lines do it, since no library found reports what is wrong in the
-// words of K-04: some take the next option for a missing value, others print what went wrong, or end the process.
+// arguments are a command line taken apart. We do this ourselves, since no library reports mistakes in the words of
+// K-04: some take the next option for a missing value, others print the mistake themselves, or end the process.
 type arguments struct {
-	given   map[string][]string // values by the names of their options: of a single-valued one the last
-	command *command            // that the words so far name
-	file    *string             // nil: none stands without an option
-	stop    string              // help or version, which ends the reading where it stands
+	given   map[string][]string // values by option name; of a single-valued option the last
+	command *command            // named by the words so far
+	file    *string             // nil: none is given without an option
+	stop    string              // help or version, after which nothing is read
 }
 
 func takeApart(args []string) (a arguments, err error) {
@@ -34,10 +34,10 @@ func takeApart(args []string) (a arguments, err error) {
 	return a, err
 }
 
-// asHost is what -h is, for people who expect help.
+// asHost says what -h is, for people who expect help.
 const asHost = "the host to listen on (see kcup --help)"
 
-// takeOption returns the arguments behind the option's value.
+// takeOption returns the arguments after the option's value.
 func (a *arguments) takeOption(arg string, rest []string) ([]string, error) {
 	if strings.HasPrefix(arg, "-help") { // No host begins with "elp" (K-05a).
 		return nil, usagef("unknown option %q: -h is %s", arg, asHost)
@@ -69,10 +69,10 @@ func (a *arguments) takeOption(arg string, rest []string) ([]string, error) {
 	return rest, nil
 }
 
-// isOption says whether an argument is an option, or several: - alone is a file.
+// isOption reports whether an argument is an option, or several: - alone is a file.
 func isOption(arg string) bool { return strings.HasPrefix(arg, "-") && arg != "-" }
 
-// cutOption cuts --name=value, -xvalue and -x=value.
+// cutOption splits --name=value, -xvalue and -x=value.
 func cutOption(arg string) (name, value string, attached bool) {
 	if strings.HasPrefix(arg, "--") {
 		return strings.Cut(arg, "=")
@@ -82,7 +82,7 @@ func cutOption(arg string) (name, value string, attached bool) {
 	return name, strings.TrimPrefix(value, "="), value != ""
 }
 
-// setting is the values of an option, and the option or variable that gave them: empty for the default.
+// setting has the values of an option, and the option or variable that gave them: empty for the default.
 type setting struct {
 	source string
 	values []string
@@ -92,8 +92,8 @@ func (s setting) isOption() bool { return strings.HasPrefix(s.source, "--") }
 
 type settings map[string]setting
 
-// settle lets variables, and then defaults, stand in for options that were not given, and checks every value. A variable
-// that is empty counts as unset (K-02).
+// settle uses variables, and then defaults, for options that were not given, and checks every value. A variable that is
+// empty counts as unset (K-02).
 func (a *arguments) settle(options []option, getenv func(string) string) (settings, error) {
 	found := settings{}
 	for _, o := range options {
@@ -116,7 +116,7 @@ func (a *arguments) settle(options []option, getenv func(string) string) (settin
 	return found, nil
 }
 
-// split makes values of a variable.
+// split returns the values in a variable.
 func (o *option) split(value string) []string {
 	switch {
 	case value == "":
@@ -127,7 +127,7 @@ func (o *option) split(value string) []string {
 	return []string{value}
 }
 
-// text is the value of a single-valued option.
+// text returns the value of a single-valued option.
 func (s settings) text(name string) string {
 	if values := s[name].values; len(values) > 0 {
 		return values[0]

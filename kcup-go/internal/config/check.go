@@ -10,7 +10,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
 )
 
-// The checks of the table: each says what is wrong with a value in the words of K-04, or nothing.
+// The checks of the table: each returns what is wrong with a value, in the words of K-04, or nothing.
 
 func checkFilled(value string) string {
 	if value == "" {
@@ -19,7 +19,7 @@ func checkFilled(value string) string {
 	return ""
 }
 
-// whole is the check for a number of ASCII digits within bounds.
+// whole returns the check for a whole number within bounds.
 func whole(least, most int64) func(string) string {
 	return func(value string) string {
 		n, err := strconv.ParseInt(value, 10, 64)
@@ -39,7 +39,7 @@ func oneOf(words ...string) func(string) string {
 	}
 }
 
-// parseSocket lets localhost and nothing stand for addresses (K-17a).
+// parseSocket also accepts localhost, or no address before the port (K-17a).
 func parseSocket(value string) (netip.AddrPort, error) {
 	if port, ok := strings.CutPrefix(value, ":"); ok {
 		value = "[::]:" + port
@@ -81,7 +81,7 @@ const (
 	longestUnix = 107
 )
 
-// parseHost knows one name, for which nothing is looked up (K-17a).
+// parseHost knows one name, localhost; none is looked up (K-17a).
 func parseHost(value string) (netip.Addr, error) {
 	if value == "localhost" {
 		value = "127.0.0.1"
@@ -89,13 +89,13 @@ func parseHost(value string) (netip.Addr, error) {
 	return netip.ParseAddr(value)
 }
 
-// checkHost takes an address, or the path of a unix socket (K-140).
+// checkHost accepts an address, or the path of a unix socket (K-140).
 func checkHost(value string) string {
 	path, isUnix := strings.CutPrefix(value, unixPrefix)
 	if isUnix && len(path) > longestUnix {
 		return "is too long for a unix socket"
 	}
-	// A zone would have to be resolved, which only a name of this host's interfaces could be.
+	// A zone names an interface of this host, which would have to be looked up.
 	if addr, err := parseHost(value); path == "" || !isUnix && (err != nil || addr.Zone() != "") {
 		return "is not an IPv4 or IPv6 address, localhost or unix:PATH"
 	}
@@ -118,7 +118,7 @@ func checkPath(value string) string {
 var ownFields = []string{"content-type", "content-length", "transfer-encoding", "connection", "date", "etag",
 	"last-modified", "content-range", "content-encoding", "accept-ranges"}
 
-// longestName is that of kcup-rust's library.
+// longestName is the limit of kcup-rust's library.
 const longestName = 65535
 
 func parseField(text string) (Field, string) {
@@ -134,7 +134,7 @@ func parseField(text string) (Field, string) {
 	return Field{name, value}, ""
 }
 
-// isMediaType follows RFC 9110 section 8.3.1.
+// isMediaType checks the syntax of RFC 9110 section 8.3.1.
 func isMediaType(text string) bool {
 	full, parameters, _ := strings.Cut(text, ";")
 	kind, sub, found := strings.Cut(strings.TrimRight(full, " "), "/")
@@ -158,7 +158,7 @@ func isMediaType(text string) bool {
 	return true
 }
 
-// parameterEnd returns where a token or quoted string at the start of text ends, 0 if there is none.
+// parameterEnd returns where a token or quoted string at the start of text ends, or 0 if there is none.
 func parameterEnd(text string) int {
 	if !strings.HasPrefix(text, `"`) {
 		end := strings.IndexAny(text, " ;")

@@ -14,7 +14,7 @@ import (
 // Field is a field line of --header; its name is in lower case.
 type Field struct{ Name, Value string }
 
-// Config is the table with its meaning: every value is checked.
+// Config has the meaning of all options; every value is checked.
 type Config struct {
 	File            string // empty: standard input, or Text
 	Text            string // the content itself, if it is not empty
@@ -24,8 +24,8 @@ type Config struct {
 	Port            uint16
 	MaxContent      int64
 	Path            string // empty: any path
-	Status          uint16 // of the response that has the content
-	ContentType     string // empty: found out when loading
+	Status          uint16 // of the response with the content
+	ContentType     string // empty: decided when the content is loaded
 	Fields          []Field
 	Compression     bool
 	ReloadInterval  time.Duration // 0: never
@@ -42,18 +42,18 @@ type Config struct {
 	TrustedProxies  Proxies
 	LogLevel        string
 	LogFormat       string
-	Health          bool      // ask the server that these options would make, and serve nothing
+	Health          bool      // check the server that these options would start, and serve nothing
 	Question        *Question // nil: serve
 }
 
-// Question is what is asked of a policy instead of serving it (K-93, K-97).
+// Question is a question about a policy, asked instead of serving it (K-93, K-97).
 type Question struct {
 	Verb   string // lint or txt
 	Format string // of lint: text or json
-	Domain string // of txt; empty: the record alone
+	Domain string // of txt; empty: only the record's text
 }
 
-// Parse reads args and variables. When text is not empty it is all there is to do: print it.
+// Parse reads arguments and variables. If text is not empty, kcup prints it and does nothing else.
 func Parse(args []string, getenv func(string) string, version string) (cfg Config, text string, err error) {
 	a, err := takeApart(args)
 	switch {
@@ -83,7 +83,7 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 	return cfg, text, err
 }
 
-// meaning is only called on values that were checked: what it drops cannot fail.
+// meaning must only be called on checked values: the errors that it drops cannot occur.
 func (s settings) meaning() Config {
 	seconds := func(name string) time.Duration { return time.Duration(s.number(name)) * time.Second }
 	cfg := Config{
@@ -111,7 +111,7 @@ func (s settings) meaning() Config {
 	return cfg
 }
 
-// decideSource finds out what counts if both a file and a text are given: an option rather than a variable (K-10a).
+// decideSource chooses if both a file and a text are given: an option takes precedence over a variable (K-10a).
 func (cfg *Config) decideSource(given settings) error {
 	file, text := given["file"], given["text"]
 	switch {
@@ -127,7 +127,7 @@ func (cfg *Config) decideSource(given settings) error {
 	return nil
 }
 
-// named is a file as Config has it.
+// named returns a file as Config has it.
 func named(file string) string {
 	if file == "-" {
 		return ""
@@ -140,7 +140,7 @@ func number(text string) int64 {
 	return n
 }
 
-// Preset is what the content is known to be.
+// Preset is the kind of content that is served.
 type Preset string
 
 // MTASTS is an MTA-STS policy (RFC 8461).
@@ -149,7 +149,7 @@ const MTASTS Preset = "mta-sts"
 // decided are the options that a preset decides, in the order of the table (K-91).
 var decided = [...]string{"path", "status", "content-type", "compression"}
 
-// applyPreset puts in what the preset says of other options, none of which may have been given (K-90).
+// applyPreset sets the options that the preset decides, none of which may have been given (K-90).
 func (cfg *Config) applyPreset(given settings) error {
 	if cfg.Preset == "" {
 		return nil

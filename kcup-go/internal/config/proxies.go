@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Proxies are those that the access log believes (K-128).
+// Proxies are the proxies that the access log believes (K-128).
 type Proxies struct {
 	networks []netip.Prefix
-	unix     bool // every peer of a unix socket is one
+	unix     bool // whether every peer of a unix socket is one
 }
 
-// Contain says whether an address is that of one of them. The one that is not valid is a unix socket's.
+// Contain reports whether an address is that of one of them. An invalid address is a unix socket's.
 func (p *Proxies) Contain(address netip.Addr) bool {
 	if !address.IsValid() {
 		return p.unix
@@ -46,7 +46,7 @@ func parseProxies(text string) (p Proxies, wrong string) {
 	return p, ""
 }
 
-// parseNetwork returns one that is not valid for anything else.
+// parseNetwork returns an invalid prefix for anything that is not an address or a network.
 func parseNetwork(text string) (network netip.Prefix) {
 	text, bits, found := strings.Cut(text, "/")
 	address, err := netip.ParseAddr(text)

@@ -10,7 +10,7 @@ type option struct {
 	check    func(value string) (wrong string) // nil: it takes no value
 }
 
-// table is the options that may stand anywhere. share/options.toml has their words, which --help prints.
+// table has the options that may stand anywhere. share/options.toml has their words, which --help prints.
 var table = []option{
 	{short: "f", name: "file", variable: "FILE", check: checkFilled},
 	{name: "text", variable: "TEXT", check: checkFilled},

@@ -16,7 +16,7 @@ func unexpected(argument string) error {
 	return usagef("unexpected argument %q (see kcup --help)", argument)
 }
 
-// Escaped is text as %q has it between its quotes.
+// Escaped returns text as %q writes it, without the quotes.
 func Escaped(text string) string {
 	quoted := strconv.Quote(text)
 	return quoted[1 : len(quoted)-1]

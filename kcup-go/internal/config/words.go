@@ -7,8 +7,8 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
 )
 
-// command is what the words on a command line ask for: its own options, which have no variables, and the words that may
-// follow.
+// command is a command that the words on a command line name: its own options, which have no variables, and the words
+// that may follow.
 type command struct {
 	name      string
 	help      string // its file in help/
@@ -34,7 +34,7 @@ var serve = &command{help: "kcup", takesFile: true, commands: []*command{
 	}},
 }}
 
-// texts is what --help prints: made from share/options.toml.
+// texts are what --help prints: made from share/options.toml.
 //
 //go:embed help
 var texts embed.FS
@@ -44,7 +44,7 @@ func (c *command) helpText() string {
 	return string(text)
 }
 
-// takeWord takes a word of a command, or a file (K-01a, K-99, K-110).
+// takeWord reads a word of a command, or a file (K-01a, K-99, K-110).
 func (a *arguments) takeWord(word string) error {
 	at := slices.IndexFunc(a.command.commands, func(c *command) bool { return c.name == word })
 	switch {
@@ -60,7 +60,7 @@ func (a *arguments) takeWord(word string) error {
 	return nil
 }
 
-// askHealth needs to know where the server is (K-110).
+// askHealth prepares a health check, which needs a port (K-110).
 func (cfg *Config) askHealth() error {
 	if cfg.Unix == "" && cfg.Port == 0 {
 		return usagef("healthcheck needs a port")
@@ -69,7 +69,7 @@ func (cfg *Config) askHealth() error {
 	return nil
 }
 
-// askPolicy checks the values of the verb's own options, and puts the question into cfg. text is a new policy.
+// askPolicy checks the values of the verb's own options, and stores the question in cfg. text is a new policy.
 func (a *arguments) askPolicy(cfg *Config) (text string, err error) {
 	if a.file != nil {
 		if wrong := checkFilled(*a.file); wrong != "" {
@@ -89,7 +89,7 @@ func (a *arguments) askPolicy(cfg *Config) (text string, err error) {
 	return "", nil
 }
 
-// newPolicy is only called on values that were checked, none of which can be empty.
+// newPolicy must only be called on checked values, none of which can be empty.
 func newPolicy(given settings) (string, error) {
 	mode, hosts := mtasts.Mode(given.text("mode")), given["mx"].values
 	switch {
