@@ -11,20 +11,21 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
-// A rule that does not depend on the compressor, so that both programs agree on what has variants (K-45).
+// Content of these lengths has variants. The rule does not depend on the compressor, so that both programs agree
+// (K-45).
 const (
 	minCompressed = 1024
 	maxCompressed = 1048576
 )
 
-// Levels that together are meant to stay below 200 ms for 1 MiB of text on one core.
+// Levels that together should take less than 200 ms for 1 MiB of text on one core.
 const (
 	brotliLevel = 5
 	gzipLevel   = 6
 )
 
-// Brotli's window, as binary logarithm: one of 64 KiB makes 1 MiB of text 1.7 percent longer than one of 4 MiB, and takes
-// 4 MB of memory instead of 17.
+// The binary logarithm of brotli's window: one of 64 KiB makes 1 MiB of text 1.7 percent longer than one of 4 MiB, and
+// takes 4 MB of memory instead of 17.
 const (
 	leastWindow = 10
 	mostWindow  = 16
@@ -34,7 +35,7 @@ func mayHaveVariants(size int64, cfg *config.Config) bool {
 	return cfg.Compression && size >= minCompressed && size <= maxCompressed
 }
 
-// compress makes the variants. They lie beside the heap, as the content does. It fails where memory does.
+// compress makes the variants, in a file outside of the heap, as the content is. It fails if there is no memory.
 func (c *Content) compress() (done bool) {
 	into, err := newFilling()
 	if err != nil {
@@ -61,7 +62,7 @@ func brotli(into io.Writer, b []byte) error {
 	window := min(max(bits.Len(uint(len(b)+15)), leastWindow), mostWindow)
 	w, err := brrr.NewWriterOptions(into, brotliLevel, brrr.WriterOptions{LGWin: window, SizeHint: uint(len(b))})
 	if err != nil {
-		panic(err) // only options that do not exist
+		panic(err) // only for options that do not exist
 	}
 	return compressed(w, b)
 }
@@ -69,7 +70,7 @@ func brotli(into io.Writer, b []byte) error {
 func gzipped(into io.Writer, b []byte) error {
 	w, err := gzip.NewWriterLevel(into, gzipLevel)
 	if err != nil {
-		panic(err) // only a level that does not exist
+		panic(err) // only for a level that does not exist
 	}
 	return compressed(w, b)
 }

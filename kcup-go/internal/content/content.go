@@ -1,4 +1,4 @@
-// Package content owns what is served: the bytes, their type, tags and variants, immutable and complete when built.
+// Package content owns the content: its bytes, type, tags and variants, immutable once built.
 // It must not know HTTP requests, or what a response looks like.
 package content
 
@@ -25,24 +25,24 @@ const (
 
 var codingNames = [Codings]string{"br", "gzip", "identity"}
 
-// String is the coding's name in fields.
+// String returns the coding's name in fields.
 func (c Coding) String() string { return codingNames[c] }
 
 // Content is one version of the content. It is not changed once it is built.
 type Content struct {
-	*Shared              // where the identity bytes lie; nil where that is the heap
-	variants     *Shared // where those of the others lie
+	*Shared              // has the identity bytes; nil if they are in the heap
+	variants     *Shared // has the bytes of the others
 	holders      atomic.Int64
 	Bytes        []byte // identity
 	MediaType    string
 	ETag         string // of the identity bytes, strong
 	LastModified int64  // Unix seconds
 	Loaded       int64  // Unix seconds
-	SourceDigest Digest // of the bytes that it was made of
+	SourceDigest Digest // of the bytes that it was built from
 	OneShot      bool   // it was not read from a regular file, and cannot be read again
-	Plain        bool   // it has no variants because memory is short
+	Plain        bool   // it has no variants because there was no memory for them
 	Variants     [Codings]Variant
-	Warnings     []string // for the person who runs kcup
+	Warnings     []string // for the person who publishes it
 }
 
 // Variant is one encoding of the content; without a Body it does not exist.
@@ -51,10 +51,10 @@ type Variant struct {
 	ETag string
 }
 
-// HasVariants says whether there are encodings besides the identity.
+// HasVariants reports whether there are encodings besides the identity.
 func (c *Content) HasVariants() bool { return c.Variants[Gzip].Body != nil }
 
-// Offset is where part begins in one of the files, if it is a slice of their bytes.
+// Offset returns the place of part in one of the files, if it is a slice of their bytes.
 func (c *Content) Offset(part []byte) (fd int, at int64, ok bool) {
 	if fd, at, ok = c.Shared.Offset(part); !ok {
 		fd, at, ok = c.variants.Offset(part)
@@ -62,7 +62,7 @@ func (c *Content) Offset(part []byte) (fd int, at int64, ok bool) {
 	return fd, at, ok
 }
 
-// News are the events that tell of it once it is served: at the start, or after a reload of what was served before.
+// News returns the events to log once it is served: at the start, or after a reload of what was served before.
 func (c *Content) News(cfg *config.Config, before *Content) (news []string) {
 	what := fmt.Sprintf("%s, %s", Counted(int64(len(c.Bytes)), "byte"), c.MediaType)
 	switch {
@@ -81,7 +81,7 @@ func (c *Content) News(cfg *config.Config, before *Content) (news []string) {
 	return news
 }
 
-// Size is how many bytes are held in memory.
+// Size returns the number of bytes held in memory.
 func (c *Content) Size() (size int64) {
 	for i := range c.Variants {
 		size += int64(len(c.Variants[i].Body))
@@ -99,7 +99,7 @@ func (c *Content) Acquire() {
 	}
 }
 
-// TryAcquire adds a holder, unless nobody holds the content any more.
+// TryAcquire adds a holder, unless the content has none any more.
 func (c *Content) TryAcquire() bool {
 	for n := c.holders.Load(); n > 0; n = c.holders.Load() {
 		if c.holders.CompareAndSwap(n, n+1) {
@@ -109,7 +109,7 @@ func (c *Content) TryAcquire() bool {
 	return false
 }
 
-// Release is called once by each holder. The bytes lie where the collector does not see them: after the last one they are
+// Release is called once by each holder. The bytes are outside of the collector's heap: after the last holder they are
 // gone.
 func (c *Content) Release() {
 	switch left := c.holders.Add(-1); {
@@ -121,7 +121,7 @@ func (c *Content) Release() {
 	}
 }
 
-// Alive says whether anybody holds it.
+// Alive reports whether the content has a holder.
 func (c *Content) Alive() bool { return c.holders.Load() > 0 }
 
 // Digest is the SHA-256 of some bytes.
@@ -130,20 +130,20 @@ type Digest [sha256.Size]byte
 // Source is content as it was read.
 type Source struct {
 	Bytes    []byte
-	Shared   *Shared   // where they lie; nil where that is the heap
+	Shared   *Shared   // has them; nil if they are in the heap
 	Name     string    // of the file; empty for standard input
 	Modified time.Time // of a regular file; otherwise zero
 	OneShot  bool      // as in Content
-	Plain    bool      // there is no memory to make variants
+	Plain    bool      // there is no memory for variants
 }
 
-// Digest is that of the bytes as they were read.
+// Digest returns the SHA-256 of the bytes as they were read.
 func (s Source) Digest() Digest { return sha256.Sum256(s.Bytes) }
 
-// Release gives back a source that no content was made of.
+// Release frees a source that no content was built from.
 func (s Source) Release() { s.Shared.release() }
 
-// Build makes the content of a source. The caller holds it.
+// Build builds the content of a source. The caller holds it.
 func Build(source Source, cfg *config.Config, now time.Time) *Content {
 	sum := source.Digest()
 	digits := hex.EncodeToString(sum[:16])

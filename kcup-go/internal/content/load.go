@@ -12,10 +12,10 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
-// HasMemory says whether there is memory for this many bytes more (K-104).
+// HasMemory reports whether there is memory for this many bytes more (K-104).
 type HasMemory func(bytes int64) bool
 
-// Await loads unless a signal comes first; then there is neither content nor an error (K-13).
+// Await loads the content. If a signal comes first, there is neither content nor an error (K-13).
 func Await(cfg *config.Config, hasMemory HasMemory, signals <-chan os.Signal) (c *Content, err error) {
 	done := make(chan struct{})
 	var loaded *Content
@@ -53,7 +53,7 @@ func Make(source Source, cfg *config.Config) (*Content, error) {
 	return c, nil
 }
 
-// read reads as at the start: once and whole. An error says what could not be read (K-11, K-12).
+// read reads the whole content at the start. An error says what could not be read (K-11, K-12).
 func read(cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	switch err = errNotRegular; {
 	case cfg.Text != "":
@@ -76,7 +76,7 @@ func Again(cfg *config.Config, was *Content, hasMemory HasMemory) (source Source
 	return source, unreadable(cfg, err)
 }
 
-// Look returns the digest of what Again would read, and takes no memory for it (K-102).
+// Look returns the digest of what Again would read, without taking memory for it (K-102).
 func Look(cfg *config.Config, was *Content) (digest Digest, err error) {
 	if err = errOneShot; !was.OneShot {
 		digest, err = digestRegular(cfg)
@@ -84,7 +84,7 @@ func Look(cfg *config.Config, was *Content) (digest Digest, err error) {
 	return digest, unreadable(cfg, err)
 }
 
-// enough is how many bytes are read: of a policy that is too long no more than shows that it is.
+// enough is the number of bytes that are read: of a policy that is too long, no more than is needed to see that.
 func enough(cfg *config.Config) int64 {
 	if cfg.Preset == config.MTASTS || cfg.Question != nil {
 		return enoughPolicy
@@ -92,8 +92,8 @@ func enough(cfg *config.Config) int64 {
 	return math.MaxInt64
 }
 
-// forVariants is what variants take, and what making them does, if content of this size may have any: 2 MB were seen for
-// 2 kB, 4 MB for 100 kB to 500 kB, and 6 MB for 1 MB.
+// forVariants returns the memory for the variants of content of this size, if it may have any, and for making them,
+// which was seen to take 2 MB for 2 kB, 4 MB for 100 kB to 500 kB, and 6 MB for 1 MB.
 func forVariants(size int64, cfg *config.Config) int64 {
 	if mayHaveVariants(size, cfg) {
 		return 4<<20 + 3*size
@@ -117,7 +117,7 @@ func unreadable(cfg *config.Config, err error) error {
 	return fmt.Errorf("cannot read content from %s: %w", origin(cfg), Reason(err))
 }
 
-// origin is where content comes from, as errors call it.
+// origin is the source of the content, as errors name it.
 func origin(cfg *config.Config) string {
 	if cfg.File != "" {
 		return `"` + name(cfg) + `"`
@@ -125,7 +125,7 @@ func origin(cfg *config.Config) string {
 	return name(cfg)
 }
 
-// fileName is the same in findings, as compilers have it.
+// fileName is the source as findings name it, like compilers.
 func fileName(cfg *config.Config) string {
 	if isPiped(cfg) {
 		return "<stdin>"
@@ -133,7 +133,7 @@ func fileName(cfg *config.Config) string {
 	return name(cfg)
 }
 
-// name is the same in events, where that of a file has no quotes.
+// name is the source as events name it, a file's without quotes.
 func name(cfg *config.Config) string {
 	switch {
 	case cfg.Text != "":

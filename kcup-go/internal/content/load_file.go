@@ -14,13 +14,13 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
-// A file that changes while it is read is read again this often, and this much later (K-103).
+// A file that changes while it is read is read again this often, at these intervals (K-103).
 const (
 	rereads     = 10
 	rereadPause = 100 * time.Millisecond
 )
 
-// freshTime is how long ago a write must have begun to be taken for over: it sets the file's time then, and only then.
+// freshTime is the time after which a write counts as finished: it sets the file's time only when it begins.
 const freshTime = 2 * time.Second
 
 // readRegular reads a regular file.
@@ -38,7 +38,7 @@ func readRegular(cfg *config.Config, hasMemory HasMemory) (source Source, err er
 	return source, nil
 }
 
-// digestRegular is the digest of what readRegular would read.
+// digestRegular returns the digest of what readRegular would read.
 func digestRegular(cfg *config.Config) (digest Digest, err error) {
 	err = stable(cfg.File, func(from io.Reader, info fs.FileInfo) error {
 		hash, most := sha256.New(), cfg.MaxContent
@@ -73,8 +73,8 @@ func stable(name string, read func(io.Reader, fs.FileInfo) error) error {
 	return errChanging
 }
 
-// readOnce does not follow a file that grows beyond the end it had. It returns no error for a file that changed while it was
-// read, which may have been empty for a moment.
+// readOnce does not follow a file that grows beyond the end it had. It returns no error for a file that changed while
+// it was read, and may have been empty for a moment.
 func readOnce(name string, read func(io.Reader, fs.FileInfo) error) (steady bool, err error) {
 	file, before, err := openRegular(name)
 	if err != nil {
@@ -82,7 +82,7 @@ func readOnce(name string, read func(io.Reader, fs.FileInfo) error) (steady bool
 	}
 	defer file.Close()
 	end := int64(math.MaxInt64)
-	if before.Size() > 0 { // files in /proc say 0 and have more
+	if before.Size() > 0 { // files in /proc report 0 and have more
 		end = before.Size() + 1
 	}
 	from, seen, fresh := &io.LimitedReader{R: regular{file}, N: end}, sha256.New(), isFresh(before)
@@ -104,17 +104,17 @@ func readOnce(name string, read func(io.Reader, fs.FileInfo) error) (steady bool
 	return true, err
 }
 
-// regular is a file that says it is a regular one.
+// regular is a file that claims to be regular.
 type regular struct{ file *os.File }
 
-// Read waits for a second and no longer: what makes its reader wait has no end, like /proc/kmsg.
+// Read waits for at most a second: a file that makes its reader wait has no end, like /proc/kmsg.
 func (r regular) Read(b []byte) (int, error) {
-	_ = r.file.SetReadDeadline(time.Now().Add(time.Second)) // most files have none
+	_ = r.file.SetReadDeadline(time.Now().Add(time.Second)) // most files have no deadlines
 	return r.file.Read(b)
 }
 
-// openRegular looks before it opens, so that a FIFO's writer is not led to believe in a reader, and again at what it
-// has opened.
+// openRegular checks the file before it opens it, so that a FIFO's writer does not mistake us for a reader, and again
+// after.
 func openRegular(name string) (file *os.File, info fs.FileInfo, err error) {
 	if info, err = os.Stat(name); err == nil {
 		err = isRegular(info)
@@ -144,18 +144,18 @@ func isRegular(info fs.FileInfo) error {
 	return nil
 }
 
-// isFresh says whether a write may be under way that shows in nothing but the bytes. A file that says it has none is the
-// kernel's.
+// isFresh reports whether a write may be in progress that changes nothing but the bytes. A file without a size is the
+// kernel's own.
 func isFresh(info fs.FileInfo) bool { return info.Size() > 0 && time.Since(info.ModTime()) < freshTime }
 
-// isStill says whether the first length bytes are those of hash.
+// isStill reports whether the first length bytes are those of hash.
 func isStill(file io.ReaderAt, length int64, hash hash.Hash) bool {
 	now := sha256.New()
 	_, err := io.Copy(now, io.NewSectionReader(file, 0, length))
 	return err == nil && bytes.Equal(now.Sum(nil), hash.Sum(nil))
 }
 
-// isSame compares what a write changes.
+// isSame compares the properties that a write changes.
 func isSame(before, after fs.FileInfo) bool {
 	a, b := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
 	return a.Size == b.Size && a.Mtim == b.Mtim && a.Ctim == b.Ctim

@@ -12,7 +12,7 @@ import (
 )
 
 // readStream reads standard input, or a file that is not a regular one, and gives up on one that may never end. Its
-// goroutine is left behind: what follows is the end of the process.
+// goroutine is left behind, since the process ends then.
 func readStream(cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	done := make(chan struct{})
 	var read Source
@@ -31,7 +31,7 @@ func readStream(cfg *config.Config, hasMemory HasMemory) (source Source, err err
 	}
 }
 
-// Prompt is what to tell somebody who may not know that kcup waits for what is typed (K-12a), or nothing.
+// Prompt returns what to tell somebody who may not know that kcup waits for input from the terminal (K-12a), if so.
 func Prompt(cfg *config.Config) string {
 	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || !isPiped(cfg) {
 		return ""
@@ -39,13 +39,13 @@ func Prompt(cfg *config.Config) string {
 	return "reading standard input, a terminal: end it with Ctrl-D on a line of its own"
 }
 
-// isPiped says whether the content is that of standard input.
+// isPiped reports whether the content is that of standard input.
 func isPiped(cfg *config.Config) bool { return cfg.File == "" && cfg.Text == "" }
 
 func readToEnd(cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	file := os.Stdin
 	if cfg.File != "" {
-		if file, err = os.Open(cfg.File); err != nil { // which waits for a FIFO's writer
+		if file, err = os.Open(cfg.File); err != nil { // this waits for a FIFO's writer
 			return source, err
 		}
 		defer file.Close()
@@ -61,8 +61,8 @@ func readToEnd(cfg *config.Config, hasMemory HasMemory) (source Source, err erro
 	return readAll(file, size, cfg, hasMemory)
 }
 
-// readAll reads to the end, or until there is enough. The size is a hint: memory for that many bytes is asked before they
-// are read, for others when they have come.
+// readAll reads to the end, or until there is enough. The size is a hint: memory for that many bytes is requested
+// before they are read, for more when they have come.
 func readAll(from io.Reader, size int64, cfg *config.Config, hasMemory HasMemory) (source Source, err error) {
 	if size > cfg.MaxContent {
 		return source, errTooLarge(cfg.MaxContent)
@@ -94,7 +94,7 @@ func readAll(from io.Reader, size int64, cfg *config.Config, hasMemory HasMemory
 	return Source{Bytes: shared.bytes, Shared: shared, Plain: plain}, nil
 }
 
-// limited fills a file in memory within the limits. Memory for the first granted bytes was asked before.
+// limited fills a file in memory within the limits. Memory for the first granted bytes was requested before.
 type limited struct {
 	*filling
 	granted, most int64

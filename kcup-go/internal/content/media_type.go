@@ -51,7 +51,7 @@ var mediaTypes = map[string]string{
 	"ttf":         "font/ttf",
 }
 
-// mediaType chooses as K-43 says: the one asked for, or by name, or by content. textual is K-45.
+// mediaType chooses by K-43: the given one, or by name, or by content. textual is K-45.
 func mediaType(name, asked string, b []byte) (kind string, textual bool) {
 	if asked != "" {
 		return asked, isTextual(asked)
@@ -71,7 +71,7 @@ func mediaType(name, asked string, b []byte) (kind string, textual bool) {
 	return kind, textual
 }
 
-// isTextual is the list of K-45; parameters and letter case do not matter.
+// isTextual checks the list of K-45; parameters and letter case do not matter.
 func isTextual(kind string) bool {
 	kind, _, _ = strings.Cut(kind, ";")
 	kind = strings.ToLower(strings.TrimRight(kind, " "))

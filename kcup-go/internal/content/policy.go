@@ -10,10 +10,10 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/mtasts"
 )
 
-// enoughPolicy is how many bytes of a policy are read: one more than it may have.
+// enoughPolicy is the number of bytes that are read of a policy: one more than it may have.
 const enoughPolicy = mtasts.MaxSize + 1
 
-// publish makes the content of an MTA-STS policy, with warnings for the person who publishes it.
+// publish builds the content of an MTA-STS policy, with warnings for the person who publishes it.
 func publish(source Source, cfg *config.Config) (*Content, error) {
 	defer source.Release()
 	findings, err := publishable(source.Bytes, cfg)
@@ -28,13 +28,13 @@ func publish(source Source, cfg *config.Config) (*Content, error) {
 	return c, nil
 }
 
-// advice is what to do elsewhere once a policy is served.
+// advice returns what to do elsewhere once a policy is served.
 func advice(policy []byte) string {
 	return fmt.Sprintf("mta-sts: publish %s as the TXT record of _mta-sts.DOMAIN", mtasts.Record(policy))
 }
 
-// publishable returns the findings of a policy that may be published. An error has a line for each of one that may not,
-// after its first (K-92).
+// publishable returns the findings of a policy that may be published. For another one the error has a line for each
+// finding, after its first line (K-92).
 func publishable(policy []byte, cfg *config.Config) (*mtasts.Findings, error) {
 	findings := mtasts.Lint(policy)
 	if !findings.HasError {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Why there is no content (K-11, K-101 to K-104).
+// The reasons why there is no content (K-11, K-101 to K-104).
 var (
 	errDirectory  = errors.New("it is a directory (Docker creates one when the source of a mount is missing)")
 	errNotRegular = errors.New("it is not a regular file")
@@ -21,7 +21,7 @@ func errTooLarge(most int64) error {
 	return fmt.Errorf("it is larger than %s (raise --max-content-bytes)", Counted(most, "byte"))
 }
 
-// Counted is a number of something, in the singular if it is one.
+// Counted returns a number of something, in the singular if it is one.
 func Counted(number int64, what string) string {
 	if number != 1 {
 		what += "s"
@@ -29,7 +29,7 @@ func Counted(number int64, what string) string {
 	return fmt.Sprintf("%d %s", number, what)
 }
 
-// Reason is why the system refused something, in the words of SPEC and without what a library was doing.
+// Reason returns why the system refused something, in the words of SPEC and without what a library was doing.
 func Reason(err error) error {
 	var number syscall.Errno
 	switch {

@@ -1,4 +1,4 @@
-// Bytes that the kernel can send without copying them: they lie in a sealed file in memory (memfd_create(2)), which is
+// Bytes that the kernel can send without copying them: they are in a sealed file in memory (memfd_create(2)), which is
 // mapped for everything that reads them. See docs/adr/0006.
 
 package content
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Shared is a file in memory, and its bytes. They are there until release: a slice of them may be kept only by a holder
-// of the Content, or by the owner of the Source.
+// Shared is a file in memory, and its bytes. They exist until release: a slice of them may be kept only by a holder of
+// the Content, or by the owner of the Source.
 type Shared struct {
 	bytes   []byte
 	fd      int
@@ -23,7 +23,7 @@ const (
 	worth = 1_000_000
 )
 
-// Offset is where part begins in the file, if it is a slice of the file's bytes.
+// Offset returns the place of part in the file, if it is a slice of the file's bytes.
 func (s *Shared) Offset(part []byte) (fd int, at int64, ok bool) {
 	if s == nil || len(part) == 0 {
 		return 0, 0, false
@@ -50,10 +50,10 @@ func (s *Shared) Collapse(spare int64) {
 	}
 }
 
-// inHugePages is how many of the file's bytes are to be in huge pages.
+// inHugePages returns how many of the file's bytes go into huge pages.
 func inHugePages(length int64) int64 { return (length + huge - worth) / huge * huge }
 
-// collapse needs a mapping, at a huge page's boundary. The mapping goes again, the pages stay.
+// collapse needs a mapping at a huge page's boundary. The pages outlive the mapping.
 func collapse(fd int, length uintptr) {
 	reserved, err := unix.MmapPtr(-1, 0, nil, length+huge, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -66,7 +66,7 @@ func collapse(fd int, length uintptr) {
 	_ = unix.MunmapPtr(reserved, length+huge)
 }
 
-// release gives the memory back. It writes to s, so that the race detector sees a reader that is not done.
+// release frees the memory. It writes to s, so that the race detector notices a reader that has not finished.
 func (s *Shared) release() {
 	if s == nil {
 		return
@@ -76,7 +76,7 @@ func (s *Shared) release() {
 	s.bytes, s.fd = nil, -1
 }
 
-// filling is a file in memory that is being written, so that the bytes that are read lie nowhere else.
+// filling is a file in memory that is being written, so that the content is never in memory twice.
 type filling struct {
 	fd     int
 	length int64

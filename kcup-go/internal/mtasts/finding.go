@@ -13,13 +13,13 @@ type Finding struct {
 	Line   int // from 1
 	Column int // from 1, in bytes of the policy as it was read
 	rule   rule
-	meant  string // the known key that a near miss misses
+	meant  string // the known key that a near miss probably means
 }
 
-// Severity says whether the policy must not be published.
+// Severity reports whether the policy must not be published.
 func (f Finding) Severity() Severity { return table[f.rule].severity }
 
-// String is the finding on one line.
+// String returns the finding on one line.
 func (f Finding) String() string {
 	row := table[f.rule]
 	text := fmt.Sprintf("%d:%d: %s: %s (RFC 8461 section %s)", f.Line, f.Column, row.severity, f.message(), row.section)
@@ -58,17 +58,17 @@ func inOrder(a, b Finding) int {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.rule, b.rule))
 }
 
-// most is how many findings are told: of more, only how many they are.
+// most is the number of findings that are listed; of the others only the number is given.
 const most = 100
 
-// Findings is what is wrong with a policy, in the order of lines, then of columns, then of rules.
+// Findings are the faults of a policy, in the order of lines, then of columns, then of rules.
 type Findings struct {
 	First    []Finding
-	More     int  // how many there are besides
+	More     int  // the number of findings that are not listed
 	HasError bool // whether the policy must not be published
 }
 
-// add takes them in any order.
+// add adds a finding; they may come in any order.
 func (f *Findings) add(finding Finding) {
 	f.HasError = f.HasError || finding.Severity() == Error
 	at, _ := slices.BinarySearchFunc(f.First, finding, inOrder)
@@ -79,7 +79,7 @@ func (f *Findings) add(finding Finding) {
 	}
 }
 
-// Lines has one for each that is told, and one for the others. Each begins with the file's name.
+// Lines returns a line for each finding that is listed, and one for the others. Each begins with the file's name.
 func (f *Findings) Lines(file string) (lines []string) {
 	for _, finding := range f.First {
 		lines = append(lines, file+":"+finding.String())
@@ -90,7 +90,7 @@ func (f *Findings) Lines(file string) (lines []string) {
 	return lines
 }
 
-// JSON is all as one array, without a line end.
+// JSON returns all as one array, without a line end.
 func (f *Findings) JSON(file string) string {
 	all := []any{}
 	for _, finding := range f.First {
@@ -103,7 +103,7 @@ func (f *Findings) JSON(file string) string {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(all); err != nil {
-		panic(err) // only what cannot be in a finding
+		panic(err) // only for what cannot be in a finding
 	}
 	return strings.TrimSuffix(text.String(), "\n")
 }

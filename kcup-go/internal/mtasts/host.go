@@ -8,7 +8,7 @@ import (
 // A name is at most 255 bytes on the wire, which is 253 in writing (RFC 1035 section 2.3.4).
 const maxName = 253
 
-// hostFault is what is wrong with the value of an `mx`, which is not empty (RFC 8461 sections 3.2 and 4.1).
+// hostFault returns what is wrong with the value of an `mx`, which is not empty (RFC 8461 sections 3.2 and 4.1).
 func hostFault(host []byte) (fault rule, found bool) {
 	name := bytes.TrimPrefix(host, []byte("*."))
 	switch {
@@ -34,13 +34,13 @@ func hostFault(host []byte) (fault rule, found bool) {
 	return 0, false
 }
 
-// hasPriority is for hosts as in the zone file's MX record: digits, white space and more.
+// hasPriority recognises a host as in the zone file's MX record: digits, white space and more.
 func hasPriority(host []byte) bool {
 	rest := bytes.TrimLeft(host, "0123456789")
 	return len(rest) > 1 && len(rest) < len(host) && strings.IndexByte(blanks, rest[0]) >= 0
 }
 
-// WrongWith says what is wrong with a host for a new policy, in words that follow its value, or nothing.
+// WrongWith returns what is wrong with a host for a new policy, in words that follow its value, or nothing.
 func WrongWith(host string) string {
 	if host == "" {
 		return "is empty"
@@ -52,7 +52,7 @@ func WrongWith(host string) string {
 	return strings.TrimPrefix(table[fault].message, `"mx" `)
 }
 
-// Domain is the domain to publish a record for, without the dot at its end; empty if it is none, or too long with
+// Domain returns the domain to publish a record for, without the dot at its end; empty if it is none, or too long with
 // `_mta-sts.` before it.
 func Domain(text string) string {
 	name := strings.TrimSuffix(text, ".")
@@ -62,13 +62,13 @@ func Domain(text string) string {
 	return name
 }
 
-// isAddress is for addresses without or with brackets, with a port or without.
+// isAddress recognises addresses with or without brackets and port.
 func isAddress(host []byte) bool {
 	digitsAndDots := len(bytes.Trim(host, "0123456789.")) == 0 && len(bytes.Trim(host, ".")) > 0
 	return host[0] == '[' || bytes.Count(host, []byte{':'}) > 1 || digitsAndDots
 }
 
-// isName is RFC 5321 section 4.1.2: Domain.
+// isName checks the syntax of RFC 5321 section 4.1.2: Domain.
 func isName(name []byte) bool {
 	if len(name) > maxName {
 		return false

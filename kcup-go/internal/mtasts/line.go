@@ -5,25 +5,25 @@ import (
 	"iter"
 )
 
-// How a policy is read: its lines, and what a line's key and value are (RFC 8461 section 3.2, SPEC K-94).
+// Reading a policy: its lines, and their keys and values (RFC 8461 section 3.2, SPEC K-94).
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// keys are those of RFC 8461; any other is an extension, which sending mail servers ignore.
+// keys are the keys of RFC 8461; any other is an extension, which sending mail servers ignore.
 var keys = [...]string{"version", "mode", "max_age", "mx"}
 
-// blanks are RFC 5234 appendix B.1: WSP.
+// blanks are white space: WSP in RFC 5234 appendix B.1.
 const blanks = " \t"
 
 // line is a line without its end.
 type line struct {
 	number int // from 1
-	start  int // the column of the first byte, from 1: more than that where the byte-order mark was left out
+	start  int // the column of the first byte, from 1: more than that if a byte-order mark was removed
 	bytes  []byte
 	ended  bool
 }
 
-// served is how many bytes are served of it: its end is CRLF then.
+// served returns how many bytes are served of it, with CRLF at its end.
 func (l line) served() int {
 	size := l.start - 1 + len(l.bytes)
 	if l.ended {
@@ -32,7 +32,7 @@ func (l line) served() int {
 	return size
 }
 
-// pair is what a line says, with its places in the line, from 0.
+// pair is the key and value of a line, with their places in it, from 0.
 type pair struct {
 	key     string
 	colon   int
@@ -59,14 +59,14 @@ func lines(policy []byte) iter.Seq[line] {
 	}
 }
 
-// end is where what is not in the policy would stand.
+// end returns the line and column after the end, where anything missing would be.
 func end(policy []byte) (line, column int) {
 	last := policy[bytes.LastIndexByte(policy, '\n')+1:]
 	return bytes.Count(policy, []byte{'\n'}) + 1, len(last) + 1
 }
 
-// pair is not there in a comment, where there is a bare CR, and without a colon. Blanks around key and value are
-// left out, also where they must not be.
+// pair returns nothing for a comment, and for a line with a bare CR or without a colon. Blanks around key and value are
+// removed, even those that are not allowed.
 func (l line) pair() (p pair, found bool) {
 	colon := bytes.IndexByte(l.bytes, ':')
 	if colon < 0 || comment(l.bytes) >= 0 || bytes.IndexByte(l.bytes, '\r') >= 0 {
@@ -77,7 +77,7 @@ func (l line) pair() (p pair, found bool) {
 	return p, true
 }
 
-// comment returns where the comment begins in a line that is one, from 0, and otherwise -1.
+// comment returns where the comment begins in a line that is one, from 0, otherwise -1.
 func comment(line []byte) int {
 	text := bytes.TrimLeft(line, blanks)
 	if !bytes.HasPrefix(text, []byte{'#'}) {
@@ -86,9 +86,9 @@ func comment(line []byte) int {
 	return len(line) - len(text)
 }
 
-// near is the known key that key is, or nearly is: in other letters, with hyphens, or one edit away.
+// near returns the known key that key is or resembles: in another letter case, with hyphens, or one edit away.
 func near(key string) string {
-	// No known key is longer, so that no long one need be copied.
+	// No known key is longer, so a long key need not be copied.
 	if len(key) > len("version")+1 {
 		return ""
 	}
@@ -109,7 +109,7 @@ func near(key string) string {
 	return ""
 }
 
-// withinOneEdit says whether the Levenshtein distance is 0 or 1.
+// withinOneEdit reports whether the Levenshtein distance is 0 or 1.
 func withinOneEdit(long, short string) bool {
 	if len(long) < len(short) {
 		long, short = short, long

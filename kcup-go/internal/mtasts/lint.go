@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// The rules of SPEC section 9, line by line and then as a whole.
+// The rules of SPEC section 9, applied line by line and then to the whole.
 
 const (
 	// MaxSize is in served bytes. RFC 8461 section 3.3: sending mail servers may stop reading after 64 KiB.
 	MaxSize = 65536
-	// Behind this one receiver does.
+	// One sending mail server stops reading after this.
 	large = 10240
 	day   = 86400
 	week  = 7 * day
@@ -37,19 +37,20 @@ func Lint(policy []byte) *Findings {
 	return &j.findings
 }
 
-// judge is what is known of the lines read so far.
+// judge is the state after the lines read so far.
 type judge struct {
 	findings Findings
-	keys     map[string]bool // that a later line may repeat
+	keys     map[string]bool // keys seen so far
 	present  map[string]bool // the known keys that some line has, or nearly has
 	otherKey bool            // whether some line has a key other than `version`
-	unread   bool            // whether a line cannot be read, so that what seems missing may stand there
+	unread   bool            // whether some line cannot be read, and so may have a key that seems missing
 	mode     Mode            // empty: not known
-	legal    Finding         // what that line's finding would be if there were no `mx`
-	short    *Finding        // what the finding of a `max_age` under a week would be in mode enforce
+	legal    Finding         // the finding of the mode's line if there is no `mx`
+	short    *Finding        // the finding of a `max_age` under a week if the mode is enforce
 }
 
-// forms are what no line may be, in the order of precedence; and where it is, from 0, or -1.
+// forms are the rules for the form of a line, in the order of precedence, each with the place of the fault, from 0, or
+// -1.
 var forms = [...]struct {
 	rule  rule
 	place func(line []byte) int
@@ -151,7 +152,7 @@ func (j *judge) pair(l line, p pair, behindOtherKey bool) *Finding {
 	return at(broken, p.valueAt)
 }
 
-// value judges what stands behind a key, which decides how.
+// value applies the rules for a value, which depend on its key.
 func (j *judge) value(l line, p pair) (broken rule, found bool) {
 	switch p.key {
 	case "version":
@@ -175,7 +176,7 @@ func (j *judge) value(l line, p pair) (broken rule, found bool) {
 	return unknownKey, true
 }
 
-// whole is what no line alone can tell.
+// whole applies the rules that need the whole policy.
 func (j *judge) whole(policy []byte, size int) {
 	if j.mode == Enforce && j.short != nil {
 		j.findings.add(*j.short)
@@ -197,7 +198,7 @@ func (j *judge) whole(policy []byte, size int) {
 	atEnd(sizeLarge, size > large)
 }
 
-// isExtensionName is RFC 8461 section 3.2: sts-policy-ext-name.
+// isExtensionName checks the syntax of RFC 8461 section 3.2: sts-policy-ext-name.
 func isExtensionName(key string) bool {
 	for _, b := range []byte(key) {
 		if !isAlphanumeric(b) && strings.IndexByte("_-.", b) < 0 {
@@ -207,7 +208,7 @@ func isExtensionName(key string) bool {
 	return len(key) >= 1 && len(key) <= 32 && isAlphanumeric(key[0])
 }
 
-// maxAge is RFC 8461 section 3.2: 1 to 10 digits, and no more than a year and a day.
+// maxAge reads a number as RFC 8461 section 3.2 has it: 1 to 10 digits, and no more than a year and a day.
 func maxAge(value string) (seconds int64, broken rule, found bool) {
 	if len(value) > 10 || strings.Trim(value, "0123456789") != "" {
 		return 0, maxAgeValue, true

@@ -1,4 +1,4 @@
-// Package mtasts owns what an MTA-STS policy is: its findings, its TXT record, a new one (RFC 8461, SPEC section 9). Pure.
+// Package mtasts owns MTA-STS policies: findings, the TXT record, a new policy (RFC 8461, SPEC section 9). Pure.
 // It must not know the server, the command line, or where a policy comes from.
 package mtasts
 
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Served is the bytes to serve: a line end of LF alone becomes CRLF (RFC 8461 section 3.2 has both).
+// Served returns the bytes to serve: a line end of LF alone becomes CRLF (RFC 8461 section 3.2 has both).
 func Served(policy []byte) []byte {
 	served := make([]byte, 0, len(policy)+bytes.Count(policy, []byte{'\n'}))
 	for at, b := range policy {
@@ -23,15 +23,15 @@ func Served(policy []byte) []byte {
 	return served
 }
 
-// Record is the TXT record that tells sending mail servers of a policy (RFC 8461 section 3.1): `v=STSv1; id=…;`, with the
-// same id for a policy whatever its line ends, and another when anything else changes.
+// Record returns the TXT record that announces a policy (RFC 8461 section 3.1): `v=STSv1; id=…;`, with the same id for
+// a policy whatever its line ends, and another when anything else changes.
 func Record(policy []byte) string {
 	digest := sha256.Sum256(Served(policy))
 	// 32 characters are the most that an id may have.
 	return "v=STSv1; id=" + hex.EncodeToString(digest[:16]) + ";"
 }
 
-// ZoneLine is the record as a line of a zone file, for a domain as Domain returns it.
+// ZoneLine returns the record as a line of a zone file, for a domain as Domain returns it.
 func ZoneLine(domain, record string) string {
 	return "_mta-sts." + domain + `. IN TXT "` + record + `"`
 }
@@ -39,7 +39,7 @@ func ZoneLine(domain, record string) string {
 // MaxMaxAge is the most that `max_age` may be, in seconds; a year and a day (RFC 8461 section 3.2).
 const MaxMaxAge = 31557600
 
-// Mode is what a sender does when a host fails validation (RFC 8461 section 5).
+// Mode is what a sending mail server does if a host fails validation (RFC 8461 section 5).
 type Mode string
 
 // The modes by their names.
@@ -57,7 +57,7 @@ func modeOf(name []byte) (mode Mode, known bool) {
 	return "", false
 }
 
-// Policy is a policy with CRLF line ends, of hosts that WrongWith finds nothing wrong with and a max_age of at most
+// Policy makes a policy with CRLF line ends, of hosts that WrongWith finds nothing wrong with and a max_age of at most
 // MaxMaxAge seconds. An error says what is wrong with the whole.
 func Policy(mode Mode, hosts []string, maxAge int64) (string, error) {
 	var policy strings.Builder

@@ -30,7 +30,7 @@ type policyCase struct {
 	JSON string
 }
 
-// told is the rule and the line of each finding that is told.
+// told returns the rule and the line of each finding that is listed.
 func (c policyCase) told() (rules, texts []string) {
 	for _, finding := range c.Findings {
 		number, text, _ := strings.Cut(finding.Text, ":")
@@ -181,8 +181,8 @@ func checkLineEnds(t *testing.T, policy []byte) {
 	}
 }
 
-// checkNew holds that a host is refused for a new policy exactly where Lint finds an error, and that what is not
-// refused makes a policy that is served as it is.
+// checkNew checks that a host is refused for a new policy exactly where Lint finds an error, and that a policy that is
+// not refused is served as it is.
 func checkNew(t *testing.T, hosts []string, seconds int64) {
 	var good []string
 	for _, host := range hosts {

@@ -2,7 +2,7 @@ package mtasts
 
 // The rules as data: SPEC section 9's table, which conformance/vectors/mta_sts.toml holds too.
 
-// row is what is said of a rule, whatever the policy.
+// row is the fixed part of a rule's findings.
 type row struct {
 	slug     string // the rule's name for programs
 	severity Severity
@@ -11,7 +11,7 @@ type row struct {
 	message  string
 }
 
-// Severity says whether a policy must not be published.
+// Severity is whether a policy must not be published.
 type Severity string
 
 // The severities by their names.
