@@ -1,5 +1,6 @@
 """K-10 to K-17: content, and the address at which it is served."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 from runner.cases import HttpCase, option_set
 from runner.exchange import perform
 from runner.process import descriptors, listening_port, unread, until
+from runner.syscalls import Watch
 from runner.twin import LISTENING, Server
 from runner.wire import Connection
 
@@ -201,6 +203,14 @@ def test_all_addresses_take_both_kinds(serve):
     port = serve("--host", "::").address[1]
     assert get(("::1", port)).status == 200
     assert get(("127.0.0.1", port)).status == 200
+
+
+@pytest.mark.spec("K-17", "K-17a")
+def test_all_addresses_of_a_kernel_without_ipv6(serve):
+    lacking = Watch(("socket",), lambda _, asked: errno.EAFNOSUPPORT if asked[0] == socket.AF_INET6 else None)
+    server = serve("--host", "::", "--admin", ":0", preexec_fn=lacking.enter)
+    assert server.line.decode() == f"kcup listening on http://0.0.0.0:{server.address[1]}/\n"
+    assert [server.admin[0], get(server.address).status] == ["0.0.0.0", 200]
 
 
 @pytest.mark.spec("K-20", "K-15")

@@ -35,12 +35,17 @@ func newListener(cfg *config.Config) (*listener, error) {
 
 // Listen makes a listening socket, and says where it is.
 func Listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error) {
-	asked := netip.AddrPortFrom(host, port)
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("cannot listen on %s: %w", asked, content.Reason(err))
-		}
-	}()
+	fd, at, err = listen(host, port)
+	if err == unix.EAFNOSUPPORT && host == netip.IPv6Unspecified() { // the kernel has no IPv6 (K-17)
+		fd, at, err = listen(netip.IPv4Unspecified(), port)
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot listen on %s: %w", netip.AddrPortFrom(host, port), content.Reason(err))
+	}
+	return fd, at, err
+}
+
+func listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error) {
 	family, address := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(port), Addr: host.As16()})
 	if host.Is4() {
 		family, address = unix.AF_INET, &unix.SockaddrInet4{Port: int(port), Addr: host.As4()}

@@ -2,10 +2,10 @@
 
 use std::env;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
+use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketType, bind, getsockname, ipproto, listen, socket_with, sockopt,
 };
@@ -94,7 +94,13 @@ pub fn set_accepted_options(socket: impl AsFd) -> rustix::io::Result<()> {
 
 fn bind_tcp(ip: IpAddr, port: u16) -> io::Result<OwnedFd> {
     let family = if ip.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
-    let socket = socket_with(family, SocketType::STREAM, FLAGS, Some(ipproto::TCP))?;
+    let socket = match socket_with(family, SocketType::STREAM, FLAGS, Some(ipproto::TCP)) {
+        // The kernel has no IPv6 (K-17).
+        Err(Errno::AFNOSUPPORT) if ip == Ipv6Addr::UNSPECIFIED => {
+            return bind_tcp(Ipv4Addr::UNSPECIFIED.into(), port);
+        }
+        socket => socket?,
+    };
     if ip.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, false)?;
     }
