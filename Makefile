@@ -72,13 +72,22 @@ $(NEEDS:%=needs-%): needs-%:
 	@.ci/needs $*
 
 ## install [-rust|-go]          copy what was built to DESTDIR and PREFIX/bin (/usr/local/bin), as kcup-rust and kcup-go; kcup is a
-##                              link to kcup-rust, with -go to kcup-go
+##                              link to kcup-rust, with -go to kcup-go. PREFIX/share gets the manual page and the completions
 install: install-go install-rust
 
+# man, bash and fish look for a file with the name of the command.
+$(addprefix install-,$(TWINS)): SHARE = $(DESTDIR)$(PREFIX)/share
 $(addprefix install-,$(TWINS)): install-%:
 	@[ -x bin/kcup-$* ] || { echo "make: bin/kcup-$* is not there: make build-$*" >&2; exit 1; }
 	install -D bin/kcup-$* "$(DESTDIR)$(PREFIX)/bin/kcup-$*"
 	ln -sf kcup-$* "$(DESTDIR)$(PREFIX)/bin/kcup"
+	install -D -m 644 share/man/man1/kcup.1 "$(SHARE)/man/man1/kcup.1"
+	ln -sf kcup.1 "$(SHARE)/man/man1/kcup-$*.1"
+	install -D -m 644 share/completions/kcup.bash "$(SHARE)/bash-completion/completions/kcup"
+	ln -sf kcup "$(SHARE)/bash-completion/completions/kcup-$*"
+	install -D -m 644 share/completions/kcup.fish "$(SHARE)/fish/vendor_completions.d/kcup.fish"
+	ln -sf kcup.fish "$(SHARE)/fish/vendor_completions.d/kcup-$*.fish"
+	install -D -m 644 share/completions/_kcup "$(SHARE)/zsh/site-functions/_kcup"
 
 ## run [-rust|-go]              serve the sample policy on port 5000
 run: run-rust

@@ -15,13 +15,26 @@ def run(*command, **options):
     return subprocess.run(command, cwd=ROOT, **both, **options, check=False)
 
 
+INSTALLED = {
+    "share/man/man1/kcup{}.1": "man/man1/kcup.1",
+    "share/bash-completion/completions/kcup{}": "completions/kcup.bash",
+    "share/fish/vendor_completions.d/kcup{}.fish": "completions/kcup.fish",
+}
+
+
 @pytest.mark.parametrize(("target", "twin"), [("install", "rust"), ("install-rust", "rust"), ("install-go", "go")])
 def test_everything_installs_the_command_kcup(target, twin, tmp_path):
+    """With the manual page and the completions, under every name."""
     done = run("make", target, f"DESTDIR={tmp_path}", "PREFIX=/opt")
     assert done.returncode == 0, done.stdout
     assert run(tmp_path / "opt/bin/kcup", "--version").stdout == f"kcup {VERSION} ({twin})\n"
-    installed = {path.name for path in (tmp_path / "opt/bin").iterdir()}
-    assert installed == ({"kcup", f"kcup-{twin}"} if "-" in target else {"kcup", "kcup-rust", "kcup-go"})
+    names = ["", f"-{twin}"] if "-" in target else ["", "-rust", "-go"]
+    expected = {place.format(name): ROOT / "share" / source for place, source in INSTALLED.items() for name in names}
+    expected["share/zsh/site-functions/_kcup"] = ROOT / "share/completions/_kcup"
+    expected |= {f"bin/kcup{name}": ROOT / f"bin/kcup{name or '-' + twin}" for name in names}
+    found = {str(path.relative_to(tmp_path / "opt")): path for path in tmp_path.rglob("*") if not path.is_dir()}
+    assert found.keys() == expected.keys()
+    assert not [name for name, path in found.items() if path.read_bytes() != expected[name].read_bytes()]
 
 
 def needs(tmp_path, **programs):
