@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	adminGrace  = 50 * time.Millisecond  // how long a connection may stay at least before it makes room
+	adminGrace  = 50 * time.Millisecond  // the least time of a connection before it makes room
 	adminLimit  = 10 * time.Second       // for a request, and for its response
-	adminPause  = 100 * time.Millisecond // of accepting, when the system is out of something
+	adminPause  = 100 * time.Millisecond // in accepting, when the system is out of a resource
 	plainText   = "text/plain; charset=utf-8"
 	metricsText = "text/plain; version=0.0.4; charset=utf-8"
 )
 
-// Admin serves our health and our numbers, by fasthttp: a goroutine for each connection, which is good for one request.
+// Admin serves health checks and metrics with fasthttp: a goroutine for each connection, which serves one request.
 type Admin struct {
 	listener net.Listener // nil without --admin
 	process  *Process
@@ -38,7 +38,7 @@ type Admin struct {
 	access   *accesslog.Log
 }
 
-// NewAdmin opens what Serve needs; nothing is accepted before that.
+// NewAdmin opens everything, and accepts nothing yet.
 func NewAdmin(cfg *config.Config) (*Admin, error) {
 	if !cfg.Admin.IsValid() {
 		return &Admin{}, nil
@@ -53,7 +53,7 @@ func NewAdmin(cfg *config.Config) (*Admin, error) {
 	return &Admin{listener: listener, process: OpenProcess()}, err
 }
 
-// Serve accepts connections from now on, until the end of the process.
+// Serve accepts connections from now on, until the process ends.
 func (a *Admin) Serve(version string, s *server.Server, reloads *Reloads, access *accesslog.Log, log *logrus.Logger) {
 	if a.listener == nil {
 		return
@@ -69,7 +69,7 @@ func (a *Admin) accept() {
 		ReadBufferSize: guard.MaxHead, MaxRequestBodySize: guard.MaxHead, NoDefaultServerHeader: true,
 		Logger: log.New(io.Discard, "", 0),
 	}
-	var open []*adminConnection // in the order in which they came
+	var open []*adminConnection // in the order in which they were accepted
 	for {
 		socket, err := a.listener.Accept()
 		if err != nil {
@@ -78,7 +78,7 @@ func (a *Admin) accept() {
 		}
 		c := &adminConnection{TCPConn: socket.(*net.TCPConn), since: time.Now()}
 		open = append(makeRoom(open), c)
-		go http.ServeConn(c) // a client that is gone or too slow is not worth a word
+		go http.ServeConn(c) // a client that is gone or too slow is not worth a log line
 	}
 }
 
@@ -89,7 +89,7 @@ type adminConnection struct {
 	over  atomic.Bool
 }
 
-// Close has the connection count no more before the client can know that it is over.
+// Close stops counting the connection before the client can know that it has ended.
 func (c *adminConnection) Close() error {
 	c.over.Store(true)
 	return c.TCPConn.Close()
@@ -97,8 +97,8 @@ func (c *adminConnection) Close() error {
 
 func (c *adminConnection) isOver() bool { return c.over.Load() }
 
-// makeRoom ends the oldest connection where as many are open as may be. It has had the time to ask: what it has sent until
-// then is read, and gets its response.
+// makeRoom ends the oldest connection if as many are open as allowed. It has had time for its request: what has arrived
+// by then is read, and gets its response.
 func makeRoom(open []*adminConnection) []*adminConnection {
 	open = slices.DeleteFunc(open, (*adminConnection).isOver)
 	if len(open) < server.AdminConnections {

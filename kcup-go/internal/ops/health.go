@@ -23,11 +23,11 @@ import (
 
 const (
 	healthTimeout = 2 * time.Second
-	// --header can make a head large, but the kernel bounds what a command line holds.
+	// --header can make a response head long, but the kernel limits the length of a command line.
 	longestHead = 4 << 20
 )
 
-// Health asks the server that cfg would make; an error says why it is not healthy (K-110).
+// Health checks the server that cfg would start. An error says why it is not healthy (K-110).
 func Health(cfg *config.Config) error {
 	if err := ask(cfg, time.Now().Add(healthTimeout)); err != nil {
 		return fmt.Errorf("unhealthy: %w", err)
@@ -45,7 +45,7 @@ func ask(cfg *config.Config, deadline time.Time) error {
 		return fmt.Errorf("cannot connect to %s: %w", name, content.Reason(err))
 	}
 	defer connection.Close()
-	_ = connection.SetDeadline(deadline) // only a closed one has none
+	_ = connection.SetDeadline(deadline) // fails only if it is closed
 	path := cfg.Path
 	if path == "" {
 		path = "/"
@@ -66,10 +66,10 @@ func ask(cfg *config.Config, deadline time.Time) error {
 	return nil
 }
 
-// receive reads a head, and needs a large buffer for none but a large one.
+// receive reads a head, with a large buffer only for a large head.
 func receive(head *fasthttp.ResponseHeader, from io.Reader) error {
 	for size := 4096; ; size *= 2 {
-		reader := bufio.NewReaderSize(from, size) // from the one before, which has the beginning
+		reader := bufio.NewReaderSize(from, size) // from the previous reader, which has the beginning
 		err := head.Read(reader)
 		if tooSmall := new(*fasthttp.ErrSmallBuffer); !errors.As(err, tooSmall) || size >= longestHead {
 			return err
@@ -78,7 +78,7 @@ func receive(head *fasthttp.ResponseHeader, from io.Reader) error {
 	}
 }
 
-// dial connects to the server, and says what it is called.
+// dial connects to the server, and returns its name in errors.
 func dial(cfg *config.Config, deadline time.Time) (name string, connection net.Conn, err error) {
 	if cfg.Unix != "" {
 		connection, err = server.DialUnix(cfg.Unix, time.Until(deadline))
@@ -93,12 +93,12 @@ func dial(cfg *config.Config, deadline time.Time) (name string, connection net.C
 	return name, connection, err
 }
 
-// introduce gives a socket the address that has no line in the access log, if it can: otherwise the check is logged.
+// introduce gives a socket the address that has no line in the access log, if possible: otherwise the check is logged.
 func introduce(fd uintptr) {
 	_ = unix.Bind(int(fd), &unix.SockaddrInet4{Addr: accesslog.HealthCheck.As4()})
 }
 
-// reachable is where a server is that listens on cfg's host: "any" means this one.
+// reachable returns the address of a server that listens on cfg's host: "any" includes the loopback address.
 func reachable(cfg *config.Config) netip.AddrPort {
 	host := cfg.Host
 	if host.IsUnspecified() {

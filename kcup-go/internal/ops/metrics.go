@@ -1,4 +1,4 @@
-// The text of /metrics (K-118): pure.
+// The text of /metrics (K-118), which is the same in both programs. Pure. See docs/adr/0007.
 
 package ops
 
@@ -49,7 +49,7 @@ func (n *Numbers) table() []metric {
 	}
 }
 
-// AppendText renders them in Prometheus' text format 0.0.4.
+// AppendText renders the whole page in Prometheus' text format 0.0.4.
 func (n *Numbers) AppendText(b []byte) []byte {
 	for _, m := range n.table() {
 		b = fmt.Appendf(b, "# HELP %s %s\n# TYPE %s %s\n", m.name, m.help, m.name, m.kind)
@@ -60,7 +60,7 @@ func (n *Numbers) AppendText(b []byte) []byte {
 	return b
 }
 
-// responses has the series that there are: one for each method and status seen.
+// responses has one series for each method and status seen.
 func (n *Numbers) responses() (samples []sample) {
 	for method, name := range [respond.Methods]string{"GET", "HEAD", "other"} {
 		for i, count := range n.Responses[method] {

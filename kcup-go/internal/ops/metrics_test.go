@@ -77,7 +77,7 @@ func TestAProcessKnowsItself(t *testing.T) {
 func TestWhereTheKernelDoesNotTellDescriptorsAreCountedOnceASecond(t *testing.T) {
 	d := OpenProcess().fds
 	told := d.count()
-	d.directory, _ = os.Open("/proc/self/task") // of whose size it never tells
+	d.directory, _ = os.Open("/proc/self/task") // whose size says nothing
 	if counted := d.count(); counted != told+1 {
 		t.Errorf("%d, and Linux told of %d before the last was opened", counted, told)
 	}

@@ -1,4 +1,4 @@
-// Notifications of the service manager (K-142).
+// Notifications to the service manager (K-142).
 
 package ops
 
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notifyTimeout bounds how long we wait for a manager that does not read what it is told.
+// notifyTimeout is the time that the manager has to accept a notification.
 const notifyTimeout = 1 // seconds
 
 const stopping = "STOPPING=1"
@@ -19,7 +19,7 @@ const stopping = "STOPPING=1"
 type Notifier struct {
 	socket int // -1: none
 	mutex  sync.Mutex
-	over   bool // STOPPING=1 has been said, which is the last word
+	over   bool // STOPPING=1 has been sent, after which nothing follows
 }
 
 // NewNotifier connects to the manager, which the sandbox forbids later.
@@ -34,21 +34,21 @@ func NewNotifier() *Notifier {
 	}
 	timeout := unix.Timeval{Sec: notifyTimeout}
 	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &timeout)
-	_ = unix.Connect(fd, &unix.SockaddrUnix{Name: name}) // without a connection nothing is told
+	_ = unix.Connect(fd, &unix.SockaddrUnix{Name: name}) // without a connection nothing is sent
 	return &Notifier{socket: fd}
 }
 
-// Ready is said when we listen, and when a reload is over.
+// Ready is sent when we listen, and when a reload is over.
 func (n *Notifier) Ready() { n.tell("READY=1") }
 
-// Reloading is said when a reload begins.
+// Reloading is sent when a reload begins.
 func (n *Notifier) Reloading() {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // this clock is always there
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // this clock always exists
 	n.tell(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", now.Nano()/1000))
 }
 
-// Stopping is said when the drain begins.
+// Stopping is sent when the drain begins.
 func (n *Notifier) Stopping() { n.tell(stopping) }
 
 // tell sends nothing after STOPPING=1, even if another goroutine began before.

@@ -1,5 +1,5 @@
-// Package ops owns what is around the server: diagnostics, signals, reloads, the service manager, the
-// sandbox, and the admin listener with its numbers.
+// Package ops owns what surrounds the server: diagnostics, signals, reloads, the health check, the service manager, the
+// sandbox, the admin listener and its metrics.
 // It must not be needed for serving.
 package ops
 
@@ -20,14 +20,14 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
-// Print writes what was asked for to standard output. Even writing nothing would wait for one that takes nothing.
+// Print writes a command's result to standard output. Even an empty write would wait for a full stream.
 func Print(text string) {
 	if text != "" {
 		fmt.Print(text)
 	}
 }
 
-// Fail says what went wrong, after which findings may follow (K-92), and gives the exit status (K-07, K-08).
+// Fail prints the error, after which findings may follow (K-92), and returns the exit status (K-07, K-08).
 func Fail(out io.Writer, err error) int {
 	if err == nil {
 		return 0
@@ -50,7 +50,7 @@ func NewLog(out io.Writer, level, format string) *logrus.Logger {
 	return log
 }
 
-// Tell logs events, if there are any, by a method of a log.
+// Tell logs each event with a method of a log.
 func Tell(say func(...any), events ...string) {
 	for _, event := range events {
 		if event != "" {
@@ -66,7 +66,8 @@ func Prompt(text string) {
 	}
 }
 
-// formatter writes an event as one line. The library's own formatters call a level "warning" that the option calls warn.
+// formatter writes an event as one line. The library's own formatters write "warning" for the level that the option
+// calls warn.
 type formatter struct{ json bool }
 
 type event struct {
@@ -87,25 +88,26 @@ func (f formatter) Format(entry *logrus.Entry) ([]byte, error) {
 	return []byte(e.Time + " " + e.Level + " " + e.Msg + "\n"), nil
 }
 
-// Signals delivers what ends us: SIGTERM from a supervisor, SIGINT and SIGQUIT from a terminal. As process 1 we would not
-// even be ended by them. SIGUSR1, SIGUSR2 and SIGALRM are nothing to Go.
+// Signals delivers the signals that end kcup: SIGTERM from a supervisor, SIGINT and SIGQUIT from a terminal. They are
+// handled from early on: without a handler, process 1 of a container ignores them. Go does nothing on SIGUSR1, SIGUSR2
+// and SIGALRM.
 func Signals() <-chan os.Signal {
 	// A write to a closed standard output or error would kill the process; now it is an error like any other.
 	signal.Ignore(syscall.SIGPIPE)
-	// Nor is a hangup the end; until somebody asks for hangups it is nothing (K-100).
+	// A hangup does not end the process either; it has no effect until hangups is called (K-100).
 	signal.Ignore(syscall.SIGHUP)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
 	return signals
 }
 
-// QuitByDefault leaves SIGQUIT to the kernel (K-99), where Go's runtime would print its stacks.
+// QuitByDefault restores the default action of SIGQUIT (K-99), since Go's runtime would print its stacks.
 func QuitByDefault() {
-	var byDefault [4]uint64 // the kernel's struct sigaction: SIG_DFL, and nothing else
+	var byDefault [4]uint64 // the kernel's struct sigaction, with nothing but SIG_DFL
 	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGQUIT), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
 }
 
-// hangups delivers SIGHUP. However many come while one is dealt with, they are one (K-100).
+// hangups delivers SIGHUP. Several that come during a reload count as one (K-100).
 func hangups() <-chan os.Signal {
 	one := make(chan os.Signal, 1)
 	signal.Notify(one, syscall.SIGHUP)

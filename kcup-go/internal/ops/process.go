@@ -1,4 +1,4 @@
-// Numbers that the kernel has of this process.
+// The kernel's numbers on this process, for the metrics process_*.
 
 package ops
 
@@ -13,22 +13,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is what a process uses, and since when.
+// Usage has the values of the metrics process_*.
 type Usage struct {
 	CPU, StartTime                uint64 // hundredths of a second
 	OpenFDs, MaxFDs               uint64
 	VirtualMemory, ResidentMemory uint64 // bytes
 }
 
-// Process looks through files that stay open: the sandbox lets nothing be opened later.
+// Process reads files that stay open, since the sandbox lets none be opened later.
 type Process struct {
-	mutex     sync.Mutex // of the descriptors
+	mutex     sync.Mutex // for the descriptors
 	stat      *os.File
 	fds       descriptors
 	startTime uint64 // hundredths of a second since 1970
 }
 
-// OpenProcess opens the files that are read later. Without /proc all numbers are 0.
+// OpenProcess opens the files. Without /proc all numbers are 0.
 func OpenProcess() *Process {
 	p := &Process{}
 	p.stat, _ = os.Open("/proc/self/stat")
@@ -39,10 +39,10 @@ func OpenProcess() *Process {
 	return p
 }
 
-// ticksPerSecond is USER_HZ, which Linux gives every program as 100: ticks are hundredths of a second.
+// ticksPerSecond is USER_HZ, which is 100 for every program on Linux: a tick is a hundredth of a second.
 const ticksPerSecond = 100
 
-// Fields of /proc/PID/stat, counted from the one behind the program's name; see proc_pid_stat(5).
+// Fields of /proc/PID/stat, counted from the first after the program's name; see proc_pid_stat(5).
 const (
 	userTicks   = 14 - 3
 	systemTicks = 15 - 3
@@ -51,7 +51,7 @@ const (
 	rss         = 24 - 3
 )
 
-// fields reads the numbers of stat; a field that is no number is 0.
+// fields reads the numbers of stat; a field that is not a number is 0.
 func (p *Process) fields() (fields [rss + 1]uint64) {
 	var b [1024]byte
 	n, _ := p.stat.ReadAt(b[:], 0)
@@ -62,7 +62,7 @@ func (p *Process) fields() (fields [rss + 1]uint64) {
 	return fields
 }
 
-// bootTime is in seconds since 1970.
+// bootTime is when the system started, in seconds since 1970.
 func bootTime(system string) (seconds uint64) {
 	for line := range strings.Lines(system) {
 		if text, ok := strings.CutPrefix(line, "btime "); ok {
@@ -72,20 +72,20 @@ func bootTime(system string) (seconds uint64) {
 	return seconds
 }
 
-// descriptorsAge is how old their number may be (K-119).
+// descriptorsAge is the greatest age of their number (K-119).
 const descriptorsAge = time.Second
 
-// descriptors is the directory that has an entry for each of them, the file that tells how many slots there are for them,
-// and what was found when they were last counted one by one.
+// descriptors has the directory with an entry for each descriptor, the file with the number of their slots, and the
+// result of the last count.
 type descriptors struct {
 	directory, status *os.File
 	counted           time.Time
 	found             uint64
 }
 
-// count asks for the directory's size, as which Linux tells since 6.2 how many there are. Before it tells 0, and each slot
-// is looked at, which takes too long to do it each time somebody asks. The directory is never listed: that would leave 900
-// bytes in the kernel for each descriptor, charged to our control group.
+// count returns the directory's size, which since Linux 6.2 is the number of descriptors. Before it is 0, and each slot
+// is probed, which takes too long for every request. The directory is never listed: that would leave 900 bytes in the
+// kernel for each descriptor, charged to our control group.
 func (d *descriptors) count() uint64 {
 	if info, err := d.directory.Stat(); err == nil && info.Size() > 0 {
 		return uint64(info.Size())

@@ -1,4 +1,4 @@
-// Taking a changed file into service.
+// Reloads (SPEC section 10).
 
 package ops
 
@@ -15,11 +15,11 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/server"
 )
 
-// Reloads counts them by their result (K-119).
+// Reloads counts reloads by their result (K-119).
 type Reloads struct{ OK, Failed atomic.Uint64 }
 
-// Reload reads the file again when it is told to or the file has changed, and puts what comes of it in the place of
-// the content. It does so on a goroutine of its own: no worker waits for it.
+// Reload reads the file again on SIGHUP, or when it has changed, and replaces the content. It has a goroutine of its
+// own: no worker waits for it.
 type Reload struct {
 	Reloads
 	cfg      *config.Config
@@ -29,21 +29,21 @@ type Reload struct {
 	hangups  <-chan os.Signal
 	drain    chan struct{}
 	settling settling
-	failure  string // what was wrong at the last read, and was logged
+	failure  string // the failure of the last read, which was logged
 }
 
-// NewReload takes hangups from now on: the service manager may send one as soon as it hears that we are ready.
+// NewReload receives SIGHUP from now on: the service manager may send it as soon as it knows that we are ready.
 func NewReload(cfg *config.Config, s *server.Server, manager *Notifier, log *logrus.Logger) *Reload {
 	return &Reload{cfg: cfg, server: s, manager: manager, log: log, hangups: hangups(), drain: make(chan struct{})}
 }
 
-// Stop ends Run, since the drain begins.
+// Stop ends Run, because the drain begins.
 func (r *Reload) Stop() {
 	close(r.drain)
 	r.manager.Stopping()
 }
 
-// Run reloads for a hangup (K-100), and when a poll finds other bytes (K-102).
+// Run reloads on SIGHUP (K-100), and when a poll finds other bytes (K-102).
 func (r *Reload) Run() {
 	var poll <-chan time.Time
 	if r.cfg.ReloadInterval > 0 {
@@ -51,7 +51,7 @@ func (r *Reload) Run() {
 	}
 	for {
 		select {
-		case <-r.drain: // also before a hangup that came during a reload
+		case <-r.drain: // takes precedence over a hangup that came during a reload
 			return
 		default:
 		}
@@ -60,9 +60,9 @@ func (r *Reload) Run() {
 			return
 		case <-r.hangups:
 			r.manager.Reloading()
-			r.failure = "" // a reload that was asked for says what came of it
+			r.failure = "" // a failure is logged on each SIGHUP, even if it is the same again
 			r.load(r.read())
-			r.server.Abandon() // what a reload that failed would have needed
+			r.server.Abandon() // frees what a failed reload had reserved
 			r.manager.Ready()
 		case <-poll:
 			poll = time.After(r.poll())
@@ -70,7 +70,7 @@ func (r *Reload) Run() {
 	}
 }
 
-// poll looks at the file, and says when to look again. Its bytes are only read when they seem to have changed.
+// poll checks the file, and returns when to check again. It is read whole only if it seems to have changed.
 func (r *Reload) poll() time.Duration {
 	if !r.settling.isPending() {
 		digest, err := content.Look(r.cfg, r.server.Content())
@@ -87,7 +87,7 @@ func (r *Reload) poll() time.Duration {
 	return r.pause(step)
 }
 
-// pause is how long not to look after a step.
+// pause returns the time until the next check.
 func (r *Reload) pause(v step) time.Duration {
 	switch v {
 	case unsettled:
@@ -104,7 +104,7 @@ func (r *Reload) read() (content.Source, error) {
 	return content.Again(r.cfg, r.server.Content(), r.server.MakeRoom)
 }
 
-// load makes content of what was read, unless that failed, and serves it.
+// load serves the content that was read, or logs why that failed.
 func (r *Reload) load(source content.Source, err error) {
 	var c *content.Content
 	if err == nil {
@@ -123,7 +123,7 @@ func (r *Reload) load(source content.Source, err error) {
 	Tell(r.log.Info, news...)
 }
 
-// fail logs it line by line, unless it did so at the last read (K-101).
+// fail logs a failure line by line, unless the last read failed in the same way (K-101).
 func (r *Reload) fail(failure string) {
 	r.Failed.Add(1)
 	if failure == r.failure {
@@ -135,12 +135,12 @@ func (r *Reload) fail(failure string) {
 	Tell(r.log.Warn, lines...)
 }
 
-// settlingTime is how long what a poll saw must stay so before it is believed (K-102).
+// settlingTime is the time after which a poll reads a changed file again (K-102).
 const settlingTime = time.Second
 
-// settling decides what a poll makes of what it saw. All of it is pure.
+// settling decides what a poll has to do. Pure.
 type settling struct {
-	seen sight // not believed yet
+	seen sight // the last result, if it differs from what is loaded and has been seen only once
 }
 
 // sight is the result of reading the file: a digest, or a failure.
@@ -162,10 +162,10 @@ type step uint8
 const (
 	unchanged step = iota // nothing
 	unsettled             // look again after settlingTime
-	settled               // load it, or say what is wrong
+	settled               // load it, or log the failure
 )
 
-// judge compares a sight with the loaded content, and with the sight before.
+// judge compares a result with the loaded content, and with the result before.
 func (s *settling) judge(now, loaded sight) step {
 	switch before := s.seen; now {
 	case loaded:

@@ -18,8 +18,8 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
-// EnterSandbox gives up, in all threads and for good, what serving does not need (K-130). What is needed later must be open.
-// The runtime itself opens nothing later: it looks at CPU quotas through files that it opened at its start.
+// EnterSandbox restricts all threads to what serving needs, permanently (K-130). Files that are needed later must be
+// open. The runtime opens nothing later: it reads CPU quotas from files that it opened at its start.
 func EnterSandbox(cfg *config.Config, log *logrus.Logger) error {
 	if cfg.Sandbox == "off" {
 		return nil
@@ -35,8 +35,8 @@ func EnterSandbox(cfg *config.Config, log *logrus.Logger) error {
 	return nil
 }
 
-// restrict goes as far as the kernel does, and says what is missing (K-131). The filter is last, since it takes the calls
-// away that the others need.
+// restrict applies the parts that the kernel offers, and returns the others (K-131). The filter is last, since it
+// forbids calls that the other parts need.
 func restrict(file string) (missing []string) {
 	for _, part := range []struct {
 		name string
@@ -54,8 +54,8 @@ func restrict(file string) (missing []string) {
 	return missing
 }
 
-// landlocked is about files only: the filter knows all of sockets, which Landlock does not. Any version will do, since what
-// the first lacks, it has too.
+// landlocked restricts files only: the filter restricts sockets, and everything that the first versions of Landlock do
+// not.
 func landlocked(readable []string) error {
 	if abi, err := ll.LandlockGetABIVersion(); err != nil || abi < 1 {
 		return unix.EOPNOTSUPP
@@ -63,12 +63,12 @@ func landlocked(readable []string) error {
 	return landlock.V5.BestEffort().RestrictPaths(landlock.PathAccess(ll.AccessFSReadFile, readable...).IgnoreIfMissing())
 }
 
-// dropCapabilities drops all; ambient ones go with these. With none left, and no_new_privs, execve(2) brings none back: the
-// bounding set may stay, which would take a call for each of its members in each thread.
+// dropCapabilities drops all; ambient ones are dropped with these. Without any, and with no_new_privs, execve(2)
+// restores none, so the bounding set may stay: dropping it would take a call for each capability in each thread.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets, none [2]unix.CapUserData
-	// Where there are none to drop, a filter from outside may forbid it.
+	// If there are none to drop, a filter from outside may forbid the call.
 	if err := unix.Capget(&header, &sets[0]); err != nil || sets == none {
 		return err
 	}
@@ -79,8 +79,8 @@ func dropCapabilities() error {
 	return nil
 }
 
-// reloadPaths are those beneath which a reload reads: the directory that the name stands in, and that of the file it
-// leads to. Of the root only the file itself.
+// reloadPaths returns the paths beneath which a reload reads: the directory of the name, and that of the file it leads
+// to. If that is the root directory, only the file itself.
 func reloadPaths(file string) (paths []string) {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return nil

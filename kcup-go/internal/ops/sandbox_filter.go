@@ -20,7 +20,7 @@ type part struct {
 	where where
 }
 
-// wholeCalls are allowed with any arguments. Those of one architecture alone are in a file of its own.
+// wholeCalls are allowed with any arguments. Those of one architecture alone are in separate files.
 var wholeCalls = append([]uint32{
 	// What is open: files, connections, memory files.
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_FSTAT,
@@ -37,9 +37,9 @@ var wholeCalls = append([]uint32{
 	// Threads.
 	unix.SYS_FUTEX, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
 	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
-	// Signals that come.
+	// Signals that arrive.
 	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
-	// Clocks, chance and limits.
+	// Clocks, random numbers and limits.
 	unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP, unix.SYS_GETRANDOM, unix.SYS_GETRLIMIT,
 }, wholeCallsHere...)
 

@@ -41,11 +41,11 @@ func TestWhatIsLeftIsWhatTheVectorsSay(t *testing.T) {
 	}
 }
 
-// unexpected tries every call in a sealed process, and says which are there that are not left, or the other way round.
+// unexpected tries every call in a sealed process, and returns those that exist and should not, or the other way round.
 func unexpected() (text string) {
 	left := calls()
 	for call := range uint32(1024) {
-		// amd64's uretprobe and uprobe are the kernel's own: it lets them past any filter, and kills us.
+		// amd64's uretprobe and uprobe are the kernel's own: it exempts them from any filter, and kills the caller.
 		if _, is := left[call]; !is && call != 335 && call != 336 && !isMissing(call, 0, allBits) {
 			text += fmt.Sprintf("%d is there; ", call)
 		}
@@ -61,7 +61,7 @@ func unexpected() (text string) {
 	for _, call := range wholeCalls {
 		switch call {
 		case unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_RT_SIGRETURN: // they never return
-		case unix.SYS_FUTEX: // it calls what it does not know ENOSYS itself
+		case unix.SYS_FUTEX: // it returns ENOSYS for unknown operations itself
 		default:
 			if isMissing(call, 0, allBits) {
 				text += fmt.Sprintf("%d is not there; ", call)
@@ -71,7 +71,7 @@ func unexpected() (text string) {
 	return text
 }
 
-// isMissing says whether a call is not there. These arguments do nothing where it is.
+// isMissing reports whether a call does not exist. These arguments have no effect if it does.
 func isMissing(call, argument, value uint32) bool {
 	all := ^uintptr(0)
 	a := [6]uintptr{all, all, all, all, all, all}

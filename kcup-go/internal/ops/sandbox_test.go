@@ -20,8 +20,8 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 )
 
-// asSealed is set in the environment of a child, which seals itself with the content that it names. This many of its
-// goroutines then try what is forbidden.
+// asSealed is set in the environment of a child, which seals itself with the content that it names. Then this many of
+// its goroutines try what is forbidden.
 const (
 	asSealed = "KCUP_TEST_SEALED"
 	threads  = 8
@@ -30,17 +30,17 @@ const (
 func TestMain(m *testing.M) {
 	if file, is := os.LookupEnv(asSealed); is {
 		said := sealed(file)
-		if said == "" { // else it may not be sealed
+		if said == "" { // otherwise it may not be sealed
 			said = unexpected()
 		}
 		fmt.Println(said)
-		_, _ = io.Copy(io.Discard, os.Stdin) // the parent looks at our threads meanwhile
+		_, _ = io.Copy(io.Discard, os.Stdin) // the parent inspects our threads meanwhile
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// sealed does in a sandbox what must go on and what must not, and says what was wrong.
+// sealed tries in a sandbox what must work and what must not, and returns what was wrong.
 func sealed(file string) string {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	victim, err2 := os.CreateTemp("", "kcup-")
@@ -65,7 +65,7 @@ func sealed(file string) string {
 	found := make(chan string, threads)
 	for range threads {
 		go func() {
-			runtime.LockOSThread() // each has a thread of its own, and keeps it for the parent to look at
+			runtime.LockOSThread() // each has a thread of its own, and keeps it for the parent to inspect
 			found <- violations(file, victim.Name(), listener.Addr().String())
 			select {}
 		}()
