@@ -1,6 +1,6 @@
 package respond
 
-// Trim leaves out the spaces and tabs around a value (RFC 9110 section 5.5: OWS).
+// Trim removes the spaces and tabs around a value (RFC 9110 section 5.5: OWS).
 func Trim(b []byte) []byte {
 	for len(b) > 0 && isBlank(b[0]) {
 		b = b[1:]
@@ -15,8 +15,8 @@ func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-// EqualFold compares without regard to the case of ASCII letters; word is in lower case. bytes.EqualFold takes letters beyond
-// ASCII for their like, which two parsers could read differently.
+// EqualFold compares without regard to the case of ASCII letters; word is in lower case. bytes.EqualFold also folds
+// letters beyond ASCII, which two parsers could read differently.
 func EqualFold(b []byte, word string) bool {
 	if len(b) != len(word) {
 		return false

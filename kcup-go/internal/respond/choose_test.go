@@ -26,7 +26,7 @@ func responses() *Responses {
 	return Render(content.Build(source, cfg, time.Unix(now, 0)), cfg)
 }
 
-// request takes field lines, "name: value".
+// request makes a request of field lines, "name: value".
 func request(method, target string, lines ...string) *Request {
 	r := &Request{Method: MethodOf([]byte(method)), Target: []byte(target)}
 	for _, line := range lines {
@@ -38,7 +38,7 @@ func request(method, target string, lines ...string) *Request {
 	return r
 }
 
-// render is the response at a time: its status line, its fields, and its body.
+// render returns the response at a time: its status line, its fields, and its body.
 func render(r *Responses, choice Choice, unix int64, connection Connection) (status string, fields []string, body string) {
 	var clock Clock
 	clock.Set(unix)

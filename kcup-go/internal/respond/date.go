@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The forms of RFC 9110 section 5.6.7 besides the preferred one, which is http.TimeFormat. time.RFC850 would take any zone.
+// The forms of RFC 9110 section 5.6.7 besides the preferred one, which is http.TimeFormat. time.RFC850 would accept any
+// zone.
 const (
 	rfc850      = "Monday, 02-Jan-06 15:04:05 GMT"
 	longestDate = len("Wednesday, 06-Nov-94 08:49:37 GMT")

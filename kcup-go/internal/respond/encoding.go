@@ -6,10 +6,10 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
-// unnamed is a coding's weight while nothing has been said about it.
+// unnamed is the weight of a coding that is not named.
 const unnamed = -1
 
-// negotiate is K-46. Weights are in thousandths.
+// negotiate chooses the coding by K-46. Weights are in thousandths.
 func negotiate(lines [][]byte, c *content.Content) content.Coding {
 	if len(lines) == 0 || c.Variants[content.Gzip].Body == nil && c.Variants[content.Brotli].Body == nil {
 		return content.Identity
@@ -35,7 +35,7 @@ func negotiate(lines [][]byte, c *content.Content) content.Coding {
 	return best
 }
 
-// read takes one member of the list; the last well-formed one for a coding counts.
+// read reads one member of the list; the last well-formed one for a coding counts.
 func read(member []byte, weights *[content.Codings]int, others *int) {
 	name, parameter, ok := bytes.Cut(member, []byte{';'})
 	weight := 1000

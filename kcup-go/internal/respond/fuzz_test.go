@@ -9,14 +9,14 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
-// What the verdicts are given for; the other program has the same.
+// The values that the verdicts are given for; the other program has the same.
 var (
 	lengths      = []int{1, 10, 1000000}
 	availability = [][]string{{}, {"br"}, {"gzip"}, {"br", "gzip"}}
 	tags         = []string{`"abc"`, `W/"abc-br"`}
 )
 
-// fieldLines: LF, which no value can hold, parts the lines of one field. Request.Lines are without white space around them.
+// fieldLines splits at LF, which no value can contain. Request.Lines have no white space around them.
 func fieldLines(input []byte) (lines [][]byte) {
 	for line := range bytes.SplitSeq(input, []byte("\n")) {
 		lines = append(lines, Trim(line))

@@ -22,7 +22,7 @@ type Clock struct {
 	line []byte
 }
 
-// Set renders the date when the second has changed, in whatever direction (K-37).
+// Set renders the date if the second has changed, in either direction (K-37).
 func (c *Clock) Set(unix int64) {
 	if c.line != nil && c.Unix == unix {
 		return
@@ -33,13 +33,13 @@ func (c *Clock) Set(unix int64) {
 
 func (c *Clock) date() []byte { return c.line[len(dateName) : len(c.line)-2] }
 
-// refusal is a response that says nothing of the content (K-36).
+// refusal is a response without the content (K-36).
 type refusal struct {
 	head string
 	body []byte
 }
 
-// Statuses are those of all responses, in order.
+// Statuses are the status codes of all responses, in order.
 var Statuses = [...]uint16{
 	200, 206, 304, 400, 401, 403, 404, 410, 412, 414, 416, 421, 429, 431, 451, 500, 501, 502, 503, 504, 505,
 }

@@ -7,10 +7,10 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
-// precondition evaluates in the order of RFC 9110 section 13.2.2 (K-47); 0 is to go on.
+// precondition evaluates in the order of RFC 9110 section 13.2.2 (K-47); 0 means that no precondition decides.
 func precondition(r *Request, c *content.Content, coding content.Coding, modified int64) uint16 {
 	if lines := r.Lines[IfMatch]; len(lines) > 0 {
-		// A variant's tag is weak and matches nothing strongly: the identity's is the only one to compare.
+		// A variant's tag is weak and never matches strongly, so only the identity's is compared.
 		if !matches(lines, c.ETag, true) {
 			return 412
 		}
@@ -35,7 +35,7 @@ func (r *Request) date(field Field) (int64, bool) {
 	return ParseDate(value)
 }
 
-// matches says whether a list of entity tags holds tag. A list that is not well formed holds nothing.
+// matches reports whether a list of entity tags contains tag. A list that is not well formed contains nothing.
 func matches(lines [][]byte, tag string, strong bool) bool {
 	if len(lines) == 1 && EqualFold(lines[0], "*") {
 		return true
@@ -57,10 +57,10 @@ func matches(lines [][]byte, tag string, strong bool) bool {
 	return found
 }
 
-// skipEmpty moves to the next member of a list that is not empty.
+// skipEmpty moves to the next member that is not empty.
 func skipEmpty(b []byte) []byte { return bytes.TrimLeft(b, " \t,") }
 
-// tagEnd returns where the entity tag at the start of b ends, 0 if there is none (RFC 9110 section 8.8.3).
+// tagEnd returns where the entity tag at the start of b ends, or 0 if there is none (RFC 9110 section 8.8.3).
 func tagEnd(b []byte) int {
 	i := 0
 	if bytes.HasPrefix(b, []byte("W/")) {

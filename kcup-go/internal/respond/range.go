@@ -15,13 +15,13 @@ const (
 	unsatisfiable
 )
 
-// byteRange is what a range field selects; first and last are both included.
+// byteRange is the part of the content that a range field selects; first and last are both included.
 type byteRange struct {
 	kind        rangeKind
 	first, last int
 }
 
-// rangeOf is K-48 and K-49.
+// rangeOf returns the range to send, if the request has one that counts (K-48, K-49).
 func rangeOf(r *Request, c *content.Content, modified, now int64) byteRange {
 	value, once := r.only(Range)
 	if !once || r.Method != Get || !ifRange(r, c, modified, now) {
@@ -30,8 +30,8 @@ func rangeOf(r *Request, c *content.Content, modified, now int64) byteRange {
 	return parseRange(value, len(c.Bytes))
 }
 
-// ifRange says whether the range is kept. A date is a strong validator only when the content cannot have
-// changed twice in its second (RFC 9110 section 8.8.2.2).
+// ifRange reports whether the range is kept. A date is a strong validator only if the content cannot have changed again
+// within its second (RFC 9110 section 8.8.2.2).
 func ifRange(r *Request, c *content.Content, modified, now int64) bool {
 	if len(r.Lines[IfRange]) == 0 {
 		return true
@@ -89,7 +89,7 @@ func resolve(spec []byte, length int) byteRange {
 	return byteRange{satisfiable, first, min(last, length-1)}
 }
 
-// number stays at the largest int when digits go on: nothing is that long.
+// number returns the largest int for all numbers beyond it: no content is that long.
 func number(digits []byte) (n int, valid bool) {
 	for _, c := range digits {
 		if !isDigit(c) {
@@ -104,7 +104,7 @@ func number(digits []byte) (n int, valid bool) {
 	return n, len(digits) > 0
 }
 
-// isLess compares the digits themselves: two numbers may be greater than any int.
+// isLess compares the digits themselves, since two numbers may be greater than any int.
 func isLess(a, b []byte) bool {
 	a, b = bytes.TrimLeft(a, "0"), bytes.TrimLeft(b, "0")
 	if len(a) != len(b) {

@@ -8,7 +8,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
-// Method is all that is told apart (K-32).
+// Method is a request method; only these are told apart (K-32).
 type Method uint8
 
 // The methods.
@@ -19,7 +19,7 @@ const (
 	Methods
 )
 
-// MethodOf tells a method by its name, which is case-sensitive (RFC 9110 section 9.1).
+// MethodOf returns the method of a name, which is case-sensitive (RFC 9110 section 9.1).
 func MethodOf(name []byte) Method {
 	switch string(name) {
 	case "GET":
@@ -56,7 +56,7 @@ var names = [Fields]string{
 	Range:             "range",
 }
 
-// FieldOf tells a field by its name, which is case-insensitive (RFC 9110 section 5.1); Fields is any other.
+// FieldOf returns the field of a name, which is case-insensitive (RFC 9110 section 5.1); Fields is any other.
 func FieldOf(name []byte) Field {
 	for field, known := range names {
 		if EqualFold(name, known) {
@@ -73,7 +73,7 @@ type Request struct {
 	Lines  [Fields][][]byte // the values of each field's lines, in order, without white space around them
 }
 
-// only returns the value of a field that is given once.
+// only returns the value of a field that is there exactly once.
 func (r *Request) only(field Field) ([]byte, bool) {
 	if len(r.Lines[field]) != 1 {
 		return nil, false
@@ -81,15 +81,15 @@ func (r *Request) only(field Field) ([]byte, bool) {
 	return r.Lines[field][0], true
 }
 
-// Choice says which response it is. First and Last count bytes of a 206, both included.
+// Choice is a response that has been chosen, but not rendered. First and Last count bytes of a 206, both included.
 type Choice struct {
-	Status      uint16 // 200 for the whole content, whatever --status calls that
+	Status      uint16 // 200 for the whole content, whatever --status is
 	Allow       bool   // a 404 because of the method
 	Coding      content.Coding
 	First, Last int
 }
 
-// Choose finds the response. now is in Unix seconds.
+// Choose chooses the response. now is in Unix seconds.
 func Choose(r *Request, responses *Responses, now int64) Choice {
 	c := responses.Content
 	if path := responses.path; path != "" && string(pathOf(r.Target)) != path {
@@ -118,7 +118,7 @@ func Choose(r *Request, responses *Responses, now int64) Choice {
 	return choice
 }
 
-// pathOf is the target without scheme, authority and query; the guard has checked its form.
+// pathOf returns the target without scheme, authority and query; the guard has checked its form.
 func pathOf(target []byte) []byte {
 	if _, behind, ok := bytes.Cut(target, []byte("://")); ok && target[0] != '/' {
 		target = nil

@@ -8,26 +8,25 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
-// Responses is one version of the content, with every response head about it as far as it can be rendered before a
-// request comes: only the date, the connection field and the numbers of a 206 are left to write. It shares the content's
-// holders.
+// Responses is one version of the content, with every response head that it may need, rendered when it is loaded: only
+// the date, the connection field and the numbers of a 206 are left to write. It shares the content's holders.
 type Responses struct {
 	*content.Content
 	ok, notModified [content.Codings]block
 	partial         block
 	status          uint16 // of a response with the whole content: --status
 	path            string // --path, empty for any
-	beforeLength    string // of a 206: partial is what comes after its numbers
-	unsatisfied     string // what a 416 says of the content
+	beforeLength    string // of a 206, up to its numbers; partial comes after them
+	unsatisfied     string // the part of a 416 that depends on the content
 }
 
 // block is a rendered part of a response head.
 type block struct {
 	bytes        []byte
-	lastModified int // where its value stands, for a clock that was set back (K-42); 0 if there is none
+	lastModified int // the place of its value, in case the clock was set back (K-42); 0 if there is none
 }
 
-// Render makes the responses of c, in the order of K-40.
+// Render renders the head of every response that c can have, in the order of K-40.
 func Render(c *content.Content, cfg *config.Config) *Responses {
 	r := &Responses{Content: c, status: cfg.Status, path: cfg.Path}
 	var vary []string
@@ -77,7 +76,7 @@ func (r *Responses) block(start, etag, end string) block {
 
 func fieldLine(name, value string) string { return name + ": " + value + "\r\n" }
 
-// Status is the status code of the response that was chosen.
+// Status returns the status code of the response that was chosen.
 func (r *Responses) Status(choice Choice) uint16 {
 	if choice.Status == 200 {
 		return r.status
@@ -112,7 +111,7 @@ func (r *Responses) AppendHead(b []byte, choice Choice, clock *Clock, connection
 	return append(b, connectionLines[connection]...)
 }
 
-// appendBlock never says that the content is newer than the response (K-42).
+// appendBlock appends a block. Its last-modified is never later than the date (K-42).
 func (r *Responses) appendBlock(b []byte, part *block, clock *Clock) []byte {
 	start := len(b)
 	b = append(b, part.bytes...)
@@ -123,7 +122,7 @@ func (r *Responses) appendBlock(b []byte, part *block, clock *Clock) []byte {
 	return b
 }
 
-// Body is what follows the head: a part of the loaded bytes, never a copy.
+// Body returns the body of the response that was chosen: a part of the loaded bytes, never a copy.
 func (r *Responses) Body(choice Choice) []byte {
 	switch choice.Status {
 	case 200:

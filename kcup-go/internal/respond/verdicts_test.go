@@ -16,7 +16,7 @@ func addCorpus(f *testing.F, target string) {
 	}
 }
 
-// TestVerdicts writes what the parsers say of the corpus, for `make verdicts` to compare with the other program's.
+// TestVerdicts writes what the parsers make of the corpus, for `make verdicts` to compare with the other program's.
 func TestVerdicts(t *testing.T) {
 	directory := os.Getenv("VERDICTS")
 	if directory == "" {

@@ -6,7 +6,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 )
 
-// judgeRequestLine is called at its LF: version first, then the form of the target, then CONNECT.
+// judgeRequestLine is called at the line's LF: version first, then the form of the target, then CONNECT.
 func (g *Guard) judgeRequestLine(b []byte) Verdict {
 	method, target := b[g.Skip:g.lineStart-1], b[g.lineStart:g.mark-1]
 	major, minor := b[g.mark+5], b[g.mark+7]
@@ -20,7 +20,7 @@ func (g *Guard) judgeRequestLine(b []byte) Verdict {
 	return Partial
 }
 
-// isTargetForm is K-62.
+// isTargetForm checks K-62.
 func isTargetForm(options bool, target []byte) bool {
 	if target[0] == '/' {
 		return true
@@ -38,7 +38,7 @@ func isTargetForm(options bool, target []byte) bool {
 	return bytes.IndexByte(authority, '%') < 0 && isHostPort(authority)
 }
 
-// schemeLength counts the bytes of http:// or https:// that a target begins with.
+// schemeLength returns the length of the http:// or https:// that a target begins with, or 0.
 func schemeLength(target []byte) int {
 	for _, scheme := range [...]string{"http://", "https://"} {
 		if len(target) >= len(scheme) && respond.EqualFold(target[:len(scheme)], scheme) {
@@ -48,7 +48,7 @@ func schemeLength(target []byte) int {
 	return 0
 }
 
-// isHostPort is `uri-host [ ":" port ]` of K-66.
+// isHostPort checks `uri-host [ ":" port ]` of K-66.
 func isHostPort(b []byte) bool {
 	i := 0
 	if len(b) > 0 && b[0] == '[' {

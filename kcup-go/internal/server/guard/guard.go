@@ -10,11 +10,11 @@ const (
 	maxFields = 100
 )
 
-// Verdict is what the guard says of the bytes that it has seen.
+// Verdict is the guard's verdict on the bytes that it has seen.
 type Verdict uint8
 
 const (
-	Partial Verdict = iota // nothing wrong so far
+	Partial Verdict = iota // nothing is wrong so far, and the end of the head has not come
 	Complete
 	Refused
 )
@@ -35,15 +35,15 @@ const (
 	atEndLF
 )
 
-// Guard is resumed at its own position when more bytes have come; the verdict does not depend on how they were split.
-// Its exported fields are good once it is Complete, and Status once it is Refused.
+// Guard goes on where it stopped when more bytes have come; the verdict does not depend on how they were split. Its
+// exported fields are valid once it is Complete, and Status once it is Refused.
 type Guard struct {
-	Length     int // bytes looked at; of a complete head, its length with the forgiven CRLF
-	Skip       int // 2 when a CRLF came first (K-68)
+	Length     int // bytes read; of a complete head, its length with the forgiven CRLF
+	Skip       int // 2 if a CRLF came first (K-68), otherwise 0
 	FirstField int // where the field lines begin
 	Status     uint16
 	HTTP10     bool
-	Body       bool // one is announced (K-70)
+	Body       bool // whether a body is announced (K-70)
 
 	lineStart int // where the target, and then each field line, begins
 	mark      int // where the version, or a field's value, begins
@@ -56,15 +56,15 @@ type Guard struct {
 	keepAlive bool
 }
 
-// Fresh says that no byte of a head has been seen: a forgiven CRLF counts for nothing.
+// Fresh reports whether no byte of a head has been seen, except for a CRLF before it.
 func (g *Guard) Fresh() bool {
 	return g.state <= atStartLF || g.state == inMethod && g.Length == g.Skip
 }
 
-// Persists is K-34, the body left aside.
+// Persists reports whether the connection persists as far as the request goes (K-34), apart from a body.
 func (g *Guard) Persists() bool { return !g.close && (g.keepAlive || !g.HTTP10) }
 
-// Scan looks at the bytes of b it has not seen; b always begins where the head begins.
+// Scan reads the bytes of b that it has not seen; b always begins where the head begins.
 func (g *Guard) Scan(b []byte) Verdict {
 	for g.Length < len(b) {
 		end := min(len(b), g.Skip+MaxHead)
@@ -78,7 +78,7 @@ func (g *Guard) Scan(b []byte) Verdict {
 	return Partial
 }
 
-// step goes on in one state until it ends or the bytes do; there is at least one.
+// step goes on in one state until that or the bytes end; there is at least one byte.
 func (g *Guard) step(b []byte) Verdict {
 	c := b[g.Length]
 	switch g.state {
@@ -141,7 +141,7 @@ func (g *Guard) expect(c, want byte, next state) Verdict {
 	return Partial
 }
 
-// skipWhile moves on over the bytes of a class.
+// skipWhile skips the bytes of a class.
 func (g *Guard) skipWhile(b []byte, class uint8) {
 	i := g.Length
 	for i < len(b) && classes[b[i]]&class != 0 {

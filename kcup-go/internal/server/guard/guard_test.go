@@ -21,7 +21,7 @@ func guardCases(t testing.TB) []guardCase {
 	return conformance.Vectors[guardCase](t, "guard", "case")
 }
 
-// split scans b in pieces of at most most bytes; each scan sees all bytes so far, as the worker does it.
+// split scans b in pieces of at most most bytes; each scan gets all bytes so far, as in the worker.
 func split(b []byte, next func() int) (Guard, Verdict) {
 	var g Guard
 	for end := 0; end < len(b); {

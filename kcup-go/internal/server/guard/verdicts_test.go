@@ -10,7 +10,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/conformance"
 )
 
-// TestVerdicts writes what the guard says of the corpus, for `make verdicts` to compare with the other program's.
+// TestVerdicts writes the guard's verdicts on the corpus, for `make verdicts` to compare with the other program's.
 func TestVerdicts(t *testing.T) {
 	directory := os.Getenv("VERDICTS")
 	if directory == "" {
