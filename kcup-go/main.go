@@ -16,7 +16,7 @@ import (
 
 var version = "dev" // set by the linker
 
-// How long the end waits for whoever reads our diagnostics, and our access log (K-127).
+// The time that the end waits for readers of our diagnostics, and of our access log (K-127).
 const (
 	lastWords = 200 * time.Millisecond
 	lastLines = time.Second
@@ -53,7 +53,7 @@ func serve(cfg *config.Config) (status int, err error) {
 	loaded, err := content.Await(cfg, hasMemory, signals)
 	done()
 	if loaded == nil {
-		return 0, err // without one a signal came first (K-13)
+		return 0, err // if that is nil, a signal came first (K-13)
 	}
 	ops.Tell(log.Warn, loaded.Warnings...)
 	s, err := server.New(cfg, loaded, access, log)
@@ -73,7 +73,7 @@ func serve(cfg *config.Config) (status int, err error) {
 	admin.Serve(version, s, &reload.Reloads, access, log)
 	s.Start()
 	manager.Ready()
-	stderr.Flush(lastWords) // what was logged before is written before
+	stderr.Flush(lastWords) // what was logged before is written first
 	stdout.Start(s.Greeting())
 	go reload.Run()
 	if err := s.Wait(signals); err != nil {

@@ -89,7 +89,7 @@ func resolve(spec []byte, length int) byteRange {
 	return byteRange{satisfiable, first, min(last, length-1)}
 }
 
-// number returns the largest int for all numbers beyond it: no content is that long.
+// number reads any number of digits. The largest int stands for all numbers beyond it: no content is that long.
 func number(digits []byte) (n int, valid bool) {
 	for _, c := range digits {
 		if !isDigit(c) {

@@ -15,21 +15,22 @@ import (
 const (
 	acceptPause = 100 * time.Millisecond
 	drainPause  = 10 * time.Millisecond
-	// admitTime is how long a new connection waits for one that falls silent, and lookAgain how often it looks at least.
+	// admitTime is how long a new connection waits for one that falls silent, and lookAgain the interval at which it
+	// looks at least.
 	admitTime = time.Second
 	lookAgain = 50 * time.Millisecond
 )
 
-// acceptor takes connections and deals them out. It is the only one that counts them against --max-connections: it takes one
-// more than these, and holds on to it until there is room.
+// acceptor accepts connections and hands each to the worker that has the fewest. It alone applies --max-connections: it
+// accepts one more than that, and keeps it until there is room.
 type acceptor struct {
 	*common
 	workers  []*worker
 	listener *listener
-	file     *os.File // the listener's, for the runtime to wait for
+	file     *os.File // the listener's, for the runtime to wait on
 	raw      syscall.RawConn
 	ceiling  int  // connections that were open when descriptors ran out; 0: they have not
-	crowded  bool // a newcomer has waited in vain for a silent connection, and some have waited ever since
+	crowded  bool // a new connection has waited in vain for a silent one, and some have waited ever since
 	draining atomic.Bool
 	lastLog  time.Time
 }
@@ -40,11 +41,11 @@ func (a *acceptor) init() (err error) {
 	return err
 }
 
-// run ends when the drain begins and what had been waiting is accepted.
+// run returns when the drain has begun and the connections in the backlog are accepted.
 func (a *acceptor) run() error {
 	for hasMadeRoom := false; ; {
-		_ = a.file.SetReadDeadline(time.Time{}) // nudges that come from here on are heard
-		a.makeRoom(a.isOver)                    // of a limit that was lowered (K-89)
+		_ = a.file.SetReadDeadline(time.Time{}) // nudges from here on are noticed
+		a.makeRoom(a.isOver)                    // if a limit was lowered (K-89)
 		if a.draining.Load() {
 			return a.drain()
 		}
@@ -70,13 +71,13 @@ func (a *acceptor) run() error {
 	}
 }
 
-// nudge has the acceptor look at the limits again, and whether it drains.
+// nudge makes the acceptor check the limits again, and whether the drain has begun.
 func (a *acceptor) nudge() {
 	a.waker.wake()
-	_ = a.file.SetReadDeadline(time.Unix(1, 0)) // fails only once the file is closed, and then nobody waits
+	_ = a.file.SetReadDeadline(time.Unix(1, 0)) // fails only once the file is closed, and then nothing waits
 }
 
-// drain accepts what waits.
+// drain accepts the connections in the backlog.
 func (a *acceptor) drain() error {
 	// First, so that each connection accepted from now on gets its last response.
 	a.tellAll(func(m *mailbox) { m.drain = true })
@@ -88,7 +89,7 @@ func (a *acceptor) drain() error {
 		if err == 0 {
 			a.deal(fd)
 		} else if !isOfConnection(err) {
-			time.Sleep(drainPause) // connections that end give back what has run out
+			time.Sleep(drainPause) // connections that end free what has run out
 		}
 	}
 	a.file.Close()
@@ -102,7 +103,7 @@ func (a *acceptor) tellAll(what func(*mailbox)) {
 	}
 }
 
-// next waits for a connection. Without one accept(2) would still say that descriptors have run out.
+// next waits for a connection. Without one accept(2) would still report that descriptors have run out.
 func (a *acceptor) next() (fd int32, err error) {
 	var number syscall.Errno
 	err = a.raw.Read(func(uintptr) bool {
@@ -122,10 +123,10 @@ func (a *acceptor) next() (fd int32, err error) {
 	return fd, err
 }
 
-// deal gives a connection to the worker that has fewest.
+// deal hands a connection to the worker that has the fewest.
 func (a *acceptor) deal(fd int32) {
 	if a.listener.isUnix {
-		_ = setLimits(int(fd)) // without it they stay as the system has them
+		_ = setLimits(int(fd)) // if it fails, the system's limits stay
 	}
 	least := a.workers[0]
 	for _, w := range a.workers[1:] {
@@ -137,10 +138,10 @@ func (a *acceptor) deal(fd int32) {
 	least.tell(func(m *mailbox) { m.sockets = append(m.sockets, fd) })
 }
 
-// areExhausted says that descriptors are.
+// areExhausted reports whether descriptors have run out.
 func areExhausted(err error) bool { return err == unix.EMFILE || err == unix.ENFILE }
 
-// isOfConnection knows the errors that accept(2) tells to go on after: the connection is gone already.
+// isOfConnection recognises the errors of accept(2) that concern one connection, which is gone already.
 func isOfConnection(err syscall.Errno) bool {
 	switch err {
 	case unix.ECONNABORTED, unix.EINTR, unix.EPROTO, unix.ENETDOWN, unix.ENOPROTOOPT, unix.EHOSTDOWN, unix.ENONET,
@@ -150,8 +151,8 @@ func isOfConnection(err syscall.Errno) bool {
 	return false
 }
 
-// makeRoom has connections closed, one after the other, while there are too many (K-84): silent ones or, when newcomers have
-// waited long enough for these, any.
+// makeRoom has connections closed, one after the other, while there are too many (K-84): silent ones or, if new
+// connections have waited long enough for these, any.
 func (a *acceptor) makeRoom(tooMany func() bool) {
 	for since := time.Now(); tooMany() && !a.draining.Load(); {
 		a.waker.waiting.Store(true) // before looking, so that a connection that closes or falls silent in between wakes us
@@ -171,7 +172,7 @@ func (a *acceptor) makeRoom(tooMany func() bool) {
 	a.waker.waiting.Store(false)
 }
 
-// evict has a worker close one connection, and waits for that.
+// evict makes a worker close one connection, and waits until it has.
 func (a *acceptor) evict(w *worker, anybody bool) {
 	due := w.status.evictions.Load() + 1
 	w.tell(func(m *mailbox) { m.evict, m.anybody = true, anybody })
@@ -180,12 +181,12 @@ func (a *acceptor) evict(w *worker, anybody bool) {
 	}
 }
 
-// isFull says that a new connection takes another one's place.
+// isFull reports whether a new connection takes another one's place.
 func (a *acceptor) isFull() bool {
 	return a.open() >= int(a.most.Load()) || a.ceiling > 0 && a.open() >= a.ceiling
 }
 
-// isOver says that more are open than may be.
+// isOver reports whether more are open than allowed.
 func (a *acceptor) isOver() bool { return a.open() > int(a.most.Load()) }
 
 func (a *acceptor) open() (total int) {
@@ -195,7 +196,7 @@ func (a *acceptor) open() (total int) {
 	return total
 }
 
-// warn says once a second why accepting fails.
+// warn logs why accepting fails, at most once a second.
 func (a *acceptor) warn(err error) {
 	if now := time.Now(); now.Sub(a.lastLog) >= time.Second {
 		a.lastLog = now

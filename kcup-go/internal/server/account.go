@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// A send buffer is at least, and at most, so large. The kernel doubles what it is asked for.
+	// The least and the greatest send buffer. The kernel doubles what it is asked for.
 	leastBuffer = 32 << 10
 	mostBuffer  = 512 << 10
-	// The kernel holds this much of the requests behind a pending response, which are not read.
+	// The most that the kernel holds of requests behind a pending response, which are not read.
 	receiveBuffer = 16 << 10
 	// The kernel's bookkeeping for a response.
 	overhead = 2 << 10
-	// How far a write may go beyond the send buffer: the kernel fills the packet that it has begun.
+	// How far a write may exceed the send buffer: the kernel fills the packet that it has begun.
 	overshoot = 68 << 10
 	// The most that a connection with the least buffer holds, with the requests behind its response.
 	leastShare = leastBuffer + overshoot + receiveBuffer
@@ -34,8 +34,8 @@ type account struct {
 	moves         // the progress of their peers
 }
 
-// piece is how much is sent at once: as long as the buffer takes at least two of them the peer acknowledges the first
-// without delay, also where a packet may be as large as the buffer, as on the loopback interface.
+// piece is how much is sent at once: as long as the buffer takes at least two of them, the peer acknowledges the first
+// without delay, even if a packet may be as large as the buffer, as on the loopback interface.
 func (c *connection) piece() int {
 	if c.buffer <= 2*leastBuffer {
 		return int(c.buffer / 2)

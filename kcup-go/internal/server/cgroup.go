@@ -13,7 +13,7 @@ import (
 
 const cgroupRoot = "/sys/fs/cgroup"
 
-// grantedCPUs is the smaller of the CPUs we may run on and the quota, rounded down; at least 1.
+// grantedCPUs returns the smaller of the CPUs we may run on and the quota, rounded down; at least 1.
 func grantedCPUs() int {
 	cpus := runtime.NumCPU()
 	for _, dir := range cgroupDirs("") {
@@ -36,15 +36,15 @@ func quotaCPUs(quota, period string, otherwise int) int {
 	return q / p
 }
 
-// memory holds the cgroups that limit our memory: ours and those above it, if they have a limit.
+// memory has the cgroups that limit our memory: ours and those above it that have a limit.
 type memory struct {
 	groups []memoryGroup
-	tcp    int64 // version 1's smallest limit on socket buffers, which its other limit does not include; 0 is none
+	tcp    int64 // version 1's smallest limit on socket buffers, which its other limit does not include; 0: none
 }
 
-// memoryGroup is held open: the sandbox lets nothing be opened later.
+// memoryGroup is a cgroup with a limit. Its files stay open, since the sandbox lets none be opened later.
 type memoryGroup struct {
-	charged            bool // with sockets' buffers: version 2
+	charged            bool // whether socket buffers count: version 2
 	limit, usage, stat int
 	cache              [2]string // parts of the usage that the kernel reclaims if memory is short, named as in stat
 }
@@ -64,7 +64,7 @@ func openMemory() *memory {
 	return m
 }
 
-// add takes a group in if it has a limit.
+// add adds a group that has a limit.
 func (m *memory) add(dir string, charged bool, limit, usage, prefix string) {
 	if _, ok := limitOf(path.Join(dir, limit)); !ok {
 		return
@@ -85,13 +85,13 @@ func (m *memory) close() {
 	}
 }
 
-// limitOf reads a limit. Version 1 says none with a number near 2^63.
+// limitOf reads a limit. Version 1 writes "no limit" as a number near 2^63.
 func limitOf(file string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(readText(file), 10, 64)
 	return n, err == nil && n < 1<<60
 }
 
-// least is the smallest limit, 0 for none.
+// least returns the smallest limit, 0 for none.
 func (m *memory) least() (least int64, charged bool) {
 	for _, group := range m.groups {
 		if n, ok := readNumber(group.limit); ok && (least == 0 || n < least) {
@@ -101,7 +101,7 @@ func (m *memory) least() (least int64, charged bool) {
 	return least, charged
 }
 
-// available is the number of bytes that may still be used, as far as is known.
+// available returns the number of bytes that may still be used, as far as is known.
 func (m *memory) available() int64 {
 	least := int64(math.MaxInt64)
 	for _, group := range m.groups {
@@ -119,7 +119,7 @@ func (m *memory) available() int64 {
 	return least
 }
 
-// statOf is a line of memory.stat, 0 without one.
+// statOf returns a line of memory.stat, 0 without one.
 func statOf(stat, name string) int64 {
 	for line := range strings.Lines(stat) {
 		if key, value, _ := strings.Cut(strings.TrimSpace(line), " "); key == name {
@@ -138,7 +138,7 @@ func readNumber(fd int) (n int64, ok bool) {
 // readAgain reads a file of the kernel from its start, since the kernel writes it again for each reading.
 func readAgain(fd int) string {
 	b := make([]byte, 16384)
-	n, _ := unix.Pread(fd, b, 0) // a file that is not there says nothing
+	n, _ := unix.Pread(fd, b, 0) // it fails if there is no such file
 	return string(b[:max(n, 0)])
 }
 
@@ -161,9 +161,10 @@ func cgroupDirs(controller string) (dirs []string) {
 	return dirs
 }
 
-// readText does not use os.ReadFile, which starts the runtime's poller: without a free descriptor that ends the process.
+// readText does not use os.ReadFile, which starts the runtime's poller: without a free descriptor that ends the
+// process.
 func readText(file string) string {
-	fd, _ := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0) // a file that is not there says nothing
+	fd, _ := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0) // it fails if there is no such file
 	defer unix.Close(fd)
 	return strings.TrimSpace(readAgain(fd))
 }

@@ -7,7 +7,7 @@ const tick = 100 * time.Millisecond
 
 func ticks(d time.Duration) uint32 { return uint32(d / tick) }
 
-// readClocks is done once for all events of a turn.
+// readClocks is called once for all events of a turn.
 func (w *worker) readClocks() {
 	now := time.Now()
 	w.now = uint32(now.Sub(w.started) / tick)
@@ -15,7 +15,7 @@ func (w *worker) readClocks() {
 	w.clock.Set(now.Unix())
 }
 
-// timeout is how long nothing can expire, in milliseconds.
+// timeout returns the time until something can expire, in milliseconds.
 func (w *worker) timeout() int {
 	least := int64(-1)
 	if since, is := w.lines.Oldest(); is {

@@ -7,8 +7,8 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
 
-// readRequest cuts a head that the guard let through: what a request line and field lines are has been judged. The request
-// borrows head's bytes, and keeps what it has allocated for the next one.
+// readRequest splits a head that the guard let through, which has judged its lines already. The request borrows head's
+// bytes, and reuses what it has allocated.
 func readRequest(r *respond.Request, g *guard.Guard, head []byte) {
 	method, rest := cut(head[g.Skip:], ' ')
 	r.Method = respond.MethodOf(method)

@@ -6,34 +6,34 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
 
-// phase is where a connection is in its life.
+// phase is the phase of a connection.
 type phase uint8
 
 const (
-	idle      phase = iota // at a request boundary; holds nothing but its record
+	idle      phase = iota // between requests; holds nothing but its record
 	inHead                 // part of a head is kept
-	writing                // the rest of a response is pending; until it is written, nothing is read
-	lingering              // our side has ended; what still comes is discarded (K-72)
+	writing                // the rest of a response is pending; nothing is read until it is written
+	lingering              // our side has ended; what still arrives is discarded (K-72)
 	phaseCount
 	vacant = phaseCount // the slot waits for its next connection
 )
 
-// connection is all there is of an idle one: a record in its worker's slab.
+// connection is the record of a connection, in its worker's slab; an idle one has nothing else.
 type connection struct {
 	slot         int32 // its place in the slab
 	fd           int32
-	generation   uint32 // tells an event for an earlier user of the slot
+	generation   uint32 // recognises an event for an earlier user of the slot
 	next, prev   int32
 	since        uint32 // tick in which it entered its phase
 	left         int32  // bytes that may still be discarded while lingering
-	claim        int32  // what the kernel may hold of its responses, at most
+	claim        int32  // the most that the kernel may hold of its responses
 	buffer       int32  // its send buffer
-	unacked      int32  // what its peer had not acknowledged when last looked at, and what was written since
+	unacked      int32  // bytes that its peer had not acknowledged when last looked at, and those written since
 	began, moved uint32 // when its peer was first and last seen to make progress, as moves are counted
-	taken        uint32 // how much of what was sent its peer is known to have acknowledged
+	taken        uint32 // bytes of those sent that its peer is known to have acknowledged
 	phase        phase
 	spoken       bool   // the peer has sent something
-	hangup       bool   // the peer has ended its side or is gone: read on to the end
+	hangup       bool   // the peer has ended its side or is gone: read to the end
 	full         bool   // the last read filled its buffer: there may be more
 	queued       bool   // on the worker's list for another turn
 	waited       bool   // it has lingered for a second
@@ -42,16 +42,16 @@ type connection struct {
 	out          *outgoing
 }
 
-// kept is input that could not be used up: a part of a head, or requests behind a pending response.
+// kept is input that could not be used yet: a part of a head, or requests behind a pending response.
 type kept struct {
 	guard guard.Guard
 	bytes []byte
 }
 
-// isWaiting says that the bytes begin with a request that was not looked at.
+// isWaiting reports whether the bytes begin with a request that was not looked at.
 func (k *kept) isWaiting() bool { return k != nil && k.guard.Length < len(k.bytes) }
 
-// input goes on with a connection that is not writing: it reads once, unless requests wait that were read before.
+// input continues a connection that is not writing: it reads once, unless requests wait that were read before.
 func (w *worker) input(c *connection) {
 	switch {
 	case c.phase == lingering:
@@ -86,7 +86,7 @@ func (w *worker) read(c *connection) {
 	}
 }
 
-// serve responds to the requests at the start of w.in, in order, a turn's worth of them (K-88), and keeps what is left.
+// serve responds to the requests at the start of w.in, in order, for one turn (K-88), and keeps the rest.
 func (w *worker) serve(c *connection, length int) {
 	b := w.in[:length]
 	var g guard.Guard
@@ -122,7 +122,7 @@ func (w *worker) serve(c *connection, length int) {
 	w.maybeAgain(c)
 }
 
-// maybeAgain gives a connection another turn when the end of its input has not been seen, after all others had theirs.
+// maybeAgain gives a connection another turn after all others if the end of its input has not been seen.
 func (w *worker) maybeAgain(c *connection) {
 	if c.phase != vacant && (c.full || c.hangup || w.draining && c.phase == idle) {
 		w.queueUp(c)
@@ -136,14 +136,14 @@ func (w *worker) queueUp(c *connection) {
 	}
 }
 
-// wait lets a connection with more requests wait for its next turn.
+// wait makes a connection with more requests wait for its next turn.
 func (w *worker) wait(c *connection, b []byte) {
 	w.enter(c, inHead)
 	w.queueUp(c)
 	w.hold(c, guard.Guard{}, b, 0)
 }
 
-// keep holds on to a part of a head. When it goes on with what was kept only its new bytes are copied.
+// keep keeps a part of a head. If it continues one that was kept, only the new bytes are copied.
 func (w *worker) keep(c *connection, g *guard.Guard, b []byte, resumed bool) {
 	has := 0
 	if resumed {
@@ -158,10 +158,10 @@ func (w *worker) keep(c *connection, g *guard.Guard, b []byte, resumed bool) {
 	w.hold(c, *g, b, has)
 }
 
-// keepBehind holds on to requests behind a response that is pending.
+// keepBehind keeps requests behind a pending response.
 func (w *worker) keepBehind(c *connection, b []byte) {
 	if c.phase != writing {
-		return // closed, or lingering: nothing behind it is read as a request
+		return // closed, or lingering: nothing that follows is read as a request
 	}
 	if c.out.end != stays || len(b) == 0 {
 		w.drop(c)
@@ -170,7 +170,7 @@ func (w *worker) keepBehind(c *connection, b []byte) {
 	w.hold(c, guard.Guard{}, b, 0)
 }
 
-// hold keeps input, within the limit on incomplete heads. The first bytes of it are kept already.
+// hold keeps input, within the limit on incomplete heads. Its first has bytes are kept already.
 func (w *worker) hold(c *connection, g guard.Guard, b []byte, has int) {
 	if c.kept == nil {
 		c.kept = w.spareKept.take()
@@ -183,8 +183,8 @@ func (w *worker) hold(c *connection, g guard.Guard, b []byte, has int) {
 	w.shed(c)
 }
 
-// shed ends connections until there is memory again for incomplete heads (K-86): the one whose head has been
-// incomplete longest or, if there is none, the one that has just kept more, if any has.
+// shed closes connections until there is memory again for incomplete heads (K-86): the one whose head has been
+// incomplete longest or, if there is none, the one that has just sent more, if any has.
 func (w *worker) shed(keeper *connection) {
 	for int64(w.held) > w.heldMost.Load() {
 		c := w.first(inHead)
@@ -200,7 +200,7 @@ func (w *worker) shed(keeper *connection) {
 	}
 }
 
-// drop lets go of kept input.
+// drop frees kept input.
 func (w *worker) drop(c *connection) {
 	if k := c.kept; k != nil {
 		c.kept = nil

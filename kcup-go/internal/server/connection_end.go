@@ -1,4 +1,4 @@
-// How a connection ends; a part of connection.go.
+// The end of a connection; a part of connection.go.
 
 package server
 
@@ -10,7 +10,7 @@ import (
 
 const lingerMost = 65536
 
-// owed is how many bytes the peer has not acknowledged. The end of our side counts as one of them.
+// owed returns how many bytes the peer has not acknowledged. The end of our side counts as one of them.
 func (w *worker) owed(c *connection) int {
 	if c.claim == 0 {
 		return 0
@@ -33,8 +33,8 @@ func (w *worker) part(c *connection, why reason, most int32) {
 	}
 }
 
-// linger ends our side, and discards at most this many bytes from the peer, so that no reset discards the response while the
-// peer is still sending (K-72).
+// linger ends our side, and discards at most this many bytes from the peer, so that no reset discards the response
+// while the peer is still sending (K-72).
 func (w *worker) linger(c *connection, why reason, most int32) {
 	w.drop(c)
 	if unix.Shutdown(int(c.fd), unix.SHUT_WR) != nil {
@@ -46,8 +46,8 @@ func (w *worker) linger(c *connection, why reason, most int32) {
 	w.discard(c)
 }
 
-// discard reads until the peer has ended its side too, or has sent as much as is discarded, and closes then; but not
-// before the peer has acknowledged all.
+// discard reads until the peer has ended its side too, or the limit is reached, and then closes, but not before the
+// peer has acknowledged everything.
 func (w *worker) discard(c *connection) {
 	for c.left > 0 {
 		most := min(int(c.left), readSize)
@@ -85,7 +85,7 @@ func (w *worker) lingered(c *connection) {
 	w.enter(c, lingering)
 }
 
-// close resets a connection if its peer has not acknowledged everything, so that nothing of it stays in the kernel (K-72).
+// close resets a connection if its peer has not acknowledged everything, so that none of it stays in the kernel (K-72).
 func (w *worker) close(c *connection, why reason) {
 	w.drop(c)
 	if c.out != nil {

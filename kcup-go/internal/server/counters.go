@@ -9,7 +9,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 )
 
-// reason is why a connection was closed.
+// reason is the reason for which a connection was closed.
 type reason uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	replaced
 	drained
 	reasons
-	stays = reasons // it was not
+	stays = reasons // it was not closed
 )
 
 // Reasons are the names of why connections were closed, in the order of Counters.Closed.
@@ -34,10 +34,10 @@ var Reasons = [reasons]string{
 	"replaced", "drained",
 }
 
-// Counters are the numbers of one worker, or of all.
+// Counters are the counts of one worker, or the sum of all.
 type Counters struct {
-	Responses   [respond.Methods][len(respond.Statuses)]uint64 // begun; of a refused head the method is Other
-	Bytes       uint64                                         // of responses, that the kernel took
+	Responses   [respond.Methods][len(respond.Statuses)]uint64 // begun; for a refused head the method is Other
+	Bytes       uint64                                         // of responses, accepted by the kernel
 	Hot, Parked uint64                                         // open connections
 	Accepted    uint64
 	Closed      [reasons]uint64
@@ -62,8 +62,8 @@ func (c *Counters) add(other *Counters) {
 	}
 }
 
-// ledger is a worker's counters as they were after its last turn: the worker counts without asking anybody, and what
-// is read is of one moment.
+// ledger has a worker's counters as they were after its last turn: the worker counts without waiting, and all that is
+// read is of one moment.
 type ledger struct {
 	sync.Mutex
 	Counters
@@ -77,7 +77,7 @@ func (l *ledger) publish(c *Counters, phases *phases) {
 	l.Unlock()
 }
 
-// Counters adds up what the workers have counted.
+// Counters adds up the workers' counters.
 func (s *Server) Counters() (sum Counters) {
 	for _, w := range s.workers {
 		w.ledger.Lock()

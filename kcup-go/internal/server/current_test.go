@@ -25,7 +25,7 @@ func loaded(t *testing.T, text string) *respond.Responses {
 	return respond.Render(c, &config.Config{Status: 200})
 }
 
-// With -race: who gets content may read it until it is released, whoever replaces it meanwhile.
+// With -race: content may be read until it is released, even if it is replaced meanwhile.
 func TestContentIsThereForWhoGotIt(t *testing.T) {
 	var place current
 	place.replace(loaded(t, strings.Repeat("0 text ", 100)))

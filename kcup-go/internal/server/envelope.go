@@ -13,51 +13,51 @@ import (
 )
 
 const (
-	// The cost of one silent connection: the kernel's socket, its dentry and its place in an epoll set, and our
-	// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 also the socket
-	// object, at accept(2), which makes 3.9 KiB. See docs/adr/0004.
+	// The cost of one silent connection: the kernel's socket, its dentry and its place in an epoll set, and our record.
+	// Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 also charges the socket object, at accept(2): 3.9 KiB. See
+	// docs/adr/0004.
 	connectionCost = 4096
 	// The program, its runtime and its workers at rest.
 	resting = 8 << 20
-	// More than this is never kept of incomplete heads; at least two heads for each worker always are.
+	// The most bytes kept of incomplete heads; two heads for each worker always are.
 	mostKept = 64 << 20
-	// The bytes that the kernel may hold of responses where nothing limits it.
+	// What the kernel may hold of responses if there is no limit.
 	unlimitedSockets = 256 << 20
-	// So many connections are promised whatever a reload needs (K-104).
+	// This many connections are guaranteed whatever a reload needs (K-104).
 	leastConnections = 64
-	// Descriptors that are neither connections nor open yet: the listener, what the acceptor, the runtime and each worker
-	// wait for, the service manager's socket; of content two old ones and one that is read, with two files each, and the
-	// file it is read from.
+	// Descriptors that are neither connections nor open yet: the listener; what the acceptor, the runtime and each
+	// worker wait on; the service manager's socket; of content two old ones and one that is read, with two files each,
+	// and the file it is read from.
 	descriptors         = 3 + 2 + 2 + 3*2 + 1
 	descriptorsOfWorker = 2
-	// The same of --admin: its listener, three files of /proc, and its connections.
+	// The same for --admin: its listener, three files of /proc, and its connections.
 	descriptorsOfAdmin = 4 + AdminConnections
 )
 
-// AdminConnections is how many the admin listener holds (K-115).
+// AdminConnections is the most connections of the admin listener (K-115).
 const AdminConnections = 64
 
-// envelope is how much this process may hold, so that too many clients never bring the kernel's OOM killer.
-// It is computed again with each content that comes and goes (K-89).
+// envelope has the limits of this process, so that too many clients never lead to the kernel's OOM killer. It is
+// computed again whenever content comes or goes (K-89).
 type envelope struct {
 	maxConnections int
 	kept           int64 // bytes of incomplete heads, over all workers
 	sockets        int64 // bytes that the kernel may hold for connections, over all workers
-	cost           int64 // and how much of that one takes that only is open: nothing where buffers are counted apart
-	short          bool  // memory, and not what was asked for or descriptors, decided on maxConnections
+	cost           int64 // the part of it that an open connection takes: 0 if buffers have a limit of their own
+	short          bool  // memory decided on maxConnections, rather than the option or descriptors
 	limited        bool  // by a cgroup
 	fits           bool  // whether the least that is promised fits (K-104)
 }
 
-// surroundings are the limits that we live in.
+// surroundings are the limits set from outside.
 type surroundings struct {
-	memory      int64 // of our cgroups the smallest limit, in bytes; 0 is none
-	charged     bool  // to which sockets' buffers count: version 2
-	tcp         int64 // where they do not, version 1's limit on them; 0 is none
+	memory      int64 // the smallest limit of our cgroups, in bytes; 0: none
+	charged     bool  // whether socket buffers count: version 2
+	tcp         int64 // if they do not, version 1's limit on them; 0: none
 	descriptors uint64
 }
 
-// readSurroundings needs no raising of the limit on descriptors: Go's start does that.
+// readSurroundings need not raise the limit on descriptors: Go does that at its start.
 func readSurroundings(m *memory, others uint64) surroundings {
 	memory, charged := m.least()
 	return surroundings{memory, charged, m.tcp, max(descriptorLimit(), others) - others}
@@ -71,7 +71,7 @@ func descriptorLimit() uint64 {
 	return limit.Cur
 }
 
-// newEnvelope is pure. contents is the size of all bytes and variants that are held, and of those to come.
+// newEnvelope computes the limits. contents is the size of all versions of the content that are held, or will be. Pure.
 func newEnvelope(wanted, threads int, contents int64, around surroundings) envelope {
 	e := envelope{maxConnections: wanted, kept: mostKept, sockets: unlimitedSockets, fits: true}
 	if around.descriptors < uint64(wanted) {
@@ -87,8 +87,8 @@ func newEnvelope(wanted, threads int, contents int64, around surroundings) envel
 	return e
 }
 
-// limit divides the free memory. If socket buffers are charged to it, they share it with connections and heads; an eighth
-// is left for bytes that come between two looks at the account.
+// limit divides the free memory. If socket buffers are charged to it, they share it with connections and heads; an
+// eighth is left for bytes that come between two looks at the account.
 func (e *envelope) limit(threads int, free int64, charged bool) {
 	if charged {
 		e.cost, e.sockets = connectionCost, free/8*7
@@ -101,9 +101,10 @@ func (e *envelope) limit(threads int, free int64, charged bool) {
 	e.kept = min(left/4, mostKept)
 }
 
-// reservedDescriptors counts the descriptors that are open before there is a server, and later ones that are no connections.
+// reservedDescriptors returns the number of descriptors that are open before there is a server, and of later ones that
+// are not connections.
 func reservedDescriptors(threads int, admin bool) uint64 {
-	open, _ := os.ReadDir("/proc/self/fd") // without /proc nothing is known of what we were given
+	open, _ := os.ReadDir("/proc/self/fd") // without /proc the descriptors that we were given are not known
 	others := uint64(len(open) + descriptors + descriptorsOfWorker*threads)
 	if admin {
 		others += descriptorsOfAdmin
@@ -111,14 +112,14 @@ func reservedDescriptors(threads int, admin bool) uint64 {
 	return others
 }
 
-// tell tells the runtime.
+// tell tells the runtime the memory limit.
 func (e envelope) tell() {
 	if e.limited && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(resting + e.kept) // content lies outside of the heap
+		debug.SetMemoryLimit(resting + e.kept) // content is outside of the heap
 	}
 }
 
-// log says which limits were lowered, and why; the first time it warns where it is memory that is short.
+// log logs the limits that were lowered, and why; the first time it warns if memory is short.
 func (e envelope) log(wanted int, first bool, log *logrus.Logger) {
 	connections := content.Counted(int64(e.maxConnections), "connection")
 	switch {

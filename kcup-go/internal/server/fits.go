@@ -1,4 +1,4 @@
-// Whether content fits into the memory limits (K-104), and we into those on descriptors (K-85b) and threads.
+// Whether content fits into the memory limits (K-104), and the process into those on descriptors (K-85b) and threads.
 
 package server
 
@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// The memory that must be left beside the content for each worker: two heads and a response.
+	// The memory that content must leave for each worker: two heads and a response.
 	leastOfWorker = 2*guard.MaxHead + leastShare
 	// The memory that the process itself takes between reading its content and serving.
 	starting = 2 << 20
-	// Descriptors without which nothing is begun: more than are open at rest, so that some are left for connections.
+	// The descriptors needed to start: more than are open at rest, so that some are left for connections.
 	leastDescriptors         = 32
 	leastDescriptorsOfWorker = 2
 )
 
-// HasMemory says, before there is a server, whether this many more bytes may be taken for content, until close is called.
+// HasMemory reports, before there is a server, whether content may take this many bytes more, until close is called.
 func HasMemory(cfg *config.Config) (has func(needed int64) bool, close func()) {
 	m, least := openMemory(), starting+least(threads(cfg))
 	return func(needed int64) bool { return m.has(needed + least) }, m.close
 }
 
-// MayHaveDescriptors fails if the limit on descriptors is too low: the runtime would end the process, and print its stacks.
-// It took as many as may be had when it started.
+// MayHaveDescriptors fails if the limit on descriptors is too low, since the runtime would end the process and print
+// its stacks. It has raised the limit as far as allowed when it started.
 func MayHaveDescriptors(cfg *config.Config) error {
 	needed := uint64(leastDescriptors + leastDescriptorsOfWorker*threads(cfg))
 	if cfg.Admin.IsValid() {
@@ -63,9 +63,9 @@ func threads(cfg *config.Config) int {
 	return cfg.Threads
 }
 
-// The runtime makes threads while we serve, and ends the process, stacks and all, when it may not. With everything that
-// can be going on at once (reloads, the admin listener, the access log, the collector) up to 10 were seen with one worker,
-// and 12 with two.
+// The runtime starts threads while we serve, and ends the process, printing its stacks, if it may not. With everything
+// at once (reloads, the admin listener, the access log, the collector) up to 10 were seen with one worker, and 12 with
+// two.
 const (
 	threadsOfRuntime = 8
 	threadsOfWorker  = 2
@@ -80,7 +80,7 @@ func MayHaveThreads(cfg *config.Config) error {
 	return nil
 }
 
-// threadLimit is the least that our cgroups allow, and, unless we may do anything, our user.
+// threadLimit returns the least that our cgroups allow and, unless we may exceed it, our user.
 func threadLimit() int64 {
 	least := int64(math.MaxInt64)
 	for _, controller := range []string{"", "pids"} {

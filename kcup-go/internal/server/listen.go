@@ -10,10 +10,10 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
-// backlog asks for more than there will be: the kernel has a limit of its own.
+// backlog is more than the kernel's default of net.core.somaxconn, which caps it.
 const backlog = 65535
 
-// listener is a listening socket, and what K-15 calls it.
+// listener is a listening socket, with its name in the line of K-15.
 type listener struct {
 	fd     int
 	url    string
@@ -33,7 +33,7 @@ func newListener(cfg *config.Config) (*listener, error) {
 	return &listener{fd, "http://" + at.String() + "/", false}, err
 }
 
-// Listen makes a listening socket, and says where it is.
+// Listen makes a listening socket, and returns its address.
 func Listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error) {
 	fd, at, err = listen(host, port)
 	if err == unix.EAFNOSUPPORT && host == netip.IPv6Unspecified() { // the kernel has no IPv6 (K-17)
@@ -72,7 +72,7 @@ func listen(host netip.Addr, port uint16) (fd int, at netip.AddrPort, err error)
 	return fd, addressOf(name), err
 }
 
-// setOptions sets what the connections of a TCP listener inherit.
+// setOptions sets the options that the connections of a TCP listener inherit.
 func setOptions(fd int) error {
 	for _, option := range [...][3]int{
 		{unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},
@@ -85,8 +85,8 @@ func setOptions(fd int) error {
 	return setLimits(fd)
 }
 
-// setLimits sets what the kernel may hold for a connection (K-87); unix sockets do not inherit it. An urgent byte is
-// one like any other; otherwise FIONREAD would count it, and no read would return it.
+// setLimits sets what the kernel may hold for a connection (K-87), which unix sockets do not inherit. An urgent byte is
+// to be read like any other; otherwise FIONREAD would count it, and no read would return it.
 func setLimits(fd int) error {
 	for _, option := range [...][2]int{
 		{unix.SO_SNDBUF, leastBuffer / 2}, {unix.SO_RCVBUF, receiveBuffer / 2}, {unix.SO_OOBINLINE, 1},
@@ -98,7 +98,7 @@ func setLimits(fd int) error {
 	return nil
 }
 
-// addressOf is that of an Internet socket.
+// addressOf returns the address of an Internet socket.
 func addressOf(name unix.Sockaddr) netip.AddrPort {
 	switch name := name.(type) {
 	case *unix.SockaddrInet4:

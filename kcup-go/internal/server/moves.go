@@ -1,4 +1,4 @@
-// When peers last made progress (K-87b): pure.
+// When peers last made progress (K-87b). Pure.
 
 package server
 
@@ -18,13 +18,13 @@ func (m *moves) at(now uint32) {
 	}
 }
 
-// begin is for a connection that is sent bytes after all earlier ones are known to have been acknowledged.
+// begin starts to count for a connection that is sent bytes after all earlier ones are known to have been acknowledged.
 func (m *moves) begin(c *connection) {
 	m.count++
 	c.began, c.moved = m.count, m.count
 }
 
-// saw takes in how many bytes the peer has not acknowledged.
+// saw records how many bytes the peer has not acknowledged.
 func (m *moves) saw(c *connection, unacked int) {
 	if more := int(c.unacked) - unacked; more > 0 {
 		m.count++
@@ -34,10 +34,10 @@ func (m *moves) saw(c *connection, unacked int) {
 	c.unacked = int32(min(unacked, math.MaxInt32))
 }
 
-// isStill says that the peer has acknowledged nothing for a second.
+// isStill reports whether the peer has acknowledged nothing for a second.
 func (m *moves) isStill(c *connection) bool {
 	return m.ago(c.moved) >= m.ago(m.ends[m.now%uint32(len(m.ends))])
 }
 
-// ago is the number of moves since then.
+// ago returns the number of moves since then.
 func (m *moves) ago(then uint32) uint32 { return m.count - then }

@@ -9,21 +9,21 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
 
-// sendfileFrom is how long a body is that is sent from its file, which saves copying it into the socket at the price of
-// a second system call for the head. See docs/adr/0006 for what was measured.
+// sendfileFrom is the length from which a body is sent from its file, which saves copying it into the socket but takes
+// a second system call for the head. docs/adr/0006 has the measurements.
 const sendfileFrom = 32 << 10
 
 // outgoing is the rest of a response that the socket did not take at once. Its body borrows the content's bytes.
 type outgoing struct {
 	head []byte
 	body []byte
-	of   *respond.Responses // which it holds
-	end  reason             // after it, or that the connection stays
+	of   *respond.Responses // held by it
+	end  reason             // after it, or stays
 	progress
 }
 
-// spare keeps what blocked connections needed for the next ones, within bounds: an attack should not set the
-// size of our memory for good.
+// spare keeps what blocked connections needed for the next ones, within bounds: an attack should not determine our
+// memory for good.
 type spare[T any] []*T
 
 const (
@@ -47,7 +47,7 @@ func (s *spare[T]) give(one *T) {
 	}
 }
 
-// release gives up a response that was sent, or never will be.
+// release frees a response that was sent, or never will be.
 func (w *worker) release(out *outgoing) {
 	out.of.Release()
 	*out = outgoing{head: out.head[:0]}
@@ -59,8 +59,8 @@ func (w *worker) respond(c *connection, g *guard.Guard, head []byte, behind int)
 	r := w.responses()
 	persists := g.Persists() && !g.Body
 	if w.draining && persists {
-		// What was sent before the drain gets its response (K-18): only the last response ends the connection. After a while
-		// that is the next one.
+		// Requests that were sent before the drain get their responses (K-18): only the last one ends the connection.
+		// After a while the next one does.
 		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(c.fd) > 0)
 	}
 	readRequest(&w.request, g, head)
@@ -89,7 +89,7 @@ func (w *worker) refuse(c *connection, status uint16) (sent bool) {
 	return w.send(c, r, body, refused)
 }
 
-// record tells of a response that begins. head is the request's, nil of a refused one.
+// record counts and logs a response that begins. head is the request's, nil if it was refused.
 func (w *worker) record(c *connection, method respond.Method, head []byte, status uint16, length int) {
 	w.counters.countResponse(method, status)
 	if w.lines != nil {
@@ -98,7 +98,7 @@ func (w *worker) record(c *connection, method respond.Method, head []byte, statu
 	}
 }
 
-// send writes w.out and body. It says whether the connection is ready for the next request.
+// send writes w.out and body. It reports whether the connection is ready for the next request.
 func (w *worker) send(c *connection, r *respond.Responses, body []byte, end reason) (sent bool) {
 	n, isTurn, err := w.write(c, r, w.out, body)
 	switch {
@@ -127,8 +127,9 @@ func (w *worker) send(c *connection, r *respond.Responses, body []byte, end reas
 	return false
 }
 
-// write counts and charges what the kernel took of a head and a body, which is a slice of the content's bytes, or a
-// constant. isTurn reports whether that was all of a turn (K-88): then no event follows when the socket has room.
+// write writes a head and a body, which is a slice of the content's bytes or a constant, and counts and charges what
+// the kernel accepted. isTurn reports whether that was all of a turn (K-88): then no event follows when the socket has
+// room.
 func (w *worker) write(c *connection, of *respond.Responses, head, body []byte) (n int, isTurn bool, err syscall.Errno) {
 	if len(head)+len(body) > int(c.buffer) {
 		w.grant(c)
@@ -146,7 +147,7 @@ func (w *worker) write(c *connection, of *respond.Responses, head, body []byte) 
 	return n, n == len(head)+turnBytes, err
 }
 
-// resume goes on with a pending response, and then with requests that have come since.
+// resume continues a pending response, and then the requests that have come since.
 func (w *worker) resume(c *connection) {
 	out := c.out
 	n, isTurn, err := w.write(c, out.of, out.head, out.body)
@@ -178,13 +179,13 @@ func (w *worker) resume(c *connection) {
 	w.input(c)
 }
 
-// glance looks whether the peer of a pending response has taken anything of what the kernel holds, since that does
-// not always make room for more. It is the timeout of the writing phase.
+// glance checks whether the peer of a pending response has taken anything of what the kernel holds, since that does not
+// always make room for more. It is the timeout of the writing phase.
 func (w *worker) glance(c *connection) {
 	out := c.out
 	out.look(w.look(c))
 	if w.now-c.since > ticks(time.Second) {
-		out.window = w.now // all of us were stopped for a while (K-89)
+		out.window = w.now // the whole process was paused (K-89)
 	}
 	if out.isTooSlow(int(w.stall)*leastRate/int(ticks(time.Second)), w.stall, w.now) {
 		w.close(c, writeTimeout)

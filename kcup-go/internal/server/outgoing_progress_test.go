@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// tooSlowAt looks every two ticks at a peer of which unsent says what it has not acknowledged by then; when it was too slow.
+// tooSlowAt looks every two ticks at a peer of which unsent returns what it has not acknowledged by then, and returns
+// when it was too slow.
 func tooSlowAt(limit uint32, unsent func(now uint32) int) uint32 {
 	p := progress{sent: 100000}
 	least := leastRate * int(limit) / int(ticks(time.Second))

@@ -13,7 +13,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
 
-// acquainted is a worker with one connection, whose other end is returned.
+// acquainted returns a worker with one connection, and its other end.
 func acquainted(t *testing.T, access *accesslog.Log) (w *worker, slot int32, other int) {
 	s := &common{}
 	s.current.replace(newPipeline().responses)
@@ -23,7 +23,7 @@ func acquainted(t *testing.T, access *accesslog.Log) (w *worker, slot int32, oth
 	return w, slot, other
 }
 
-// another is one more connection of it.
+// another returns one more connection of it.
 func another(t *testing.T, w *worker) (slot int32, other int) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
 	if err == nil {
@@ -49,7 +49,7 @@ func TestAnAnswerIsCountedAndNothingIsAllocated(t *testing.T) {
 		}
 		respondOnce()
 		length := w.counters.Bytes
-		const enough = 20000 // nobody writes the log's lines: it has what it will ever have
+		const enough = 20000 // nothing writes the log's lines: by then its buffers do not grow any more
 		for range enough {
 			respondOnce()
 		}

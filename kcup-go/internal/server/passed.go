@@ -1,4 +1,4 @@
-// Socket activation: the listener that a service manager made.
+// Socket activation: the listener that the service manager passed.
 
 package server
 
@@ -15,7 +15,8 @@ import (
 // firstPassed is SD_LISTEN_FDS_START of sd_listen_fds(3).
 const firstPassed = 3
 
-// passed takes the listener that a service manager made (K-141). Without one there is neither it nor an error.
+// passed takes the listener that the service manager passed (K-141). Without one it returns neither a listener nor an
+// error.
 func passed() (l *listener, err error) {
 	process, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	for _, name := range [...]string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
@@ -35,7 +36,7 @@ func passed() (l *listener, err error) {
 	return nil, fmt.Errorf("cannot take the socket that was passed: %w", err)
 }
 
-// inherit makes of a descriptor what listen would have made.
+// inherit sets a descriptor up as listen would.
 func inherit(fd int) (*listener, error) {
 	family, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	kind, err2 := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)

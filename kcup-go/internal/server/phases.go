@@ -2,8 +2,8 @@ package server
 
 const none = -1
 
-// phases is the slab of connections, and for each phase a queue through it in the order of entry. Every phase
-// has one timeout for all, so the first of a queue is the next to expire and no connection needs a timer.
+// phases is the slab of connections, and for each phase a queue through it in the order of entry. Each phase has one
+// time limit, so the first of a queue is the next to expire, and no connection needs a timer.
 type phases struct {
 	slots []connection
 	queue [phaseCount + 1]queue // the last one holds the vacant slots
@@ -23,7 +23,7 @@ func newPhases() phases {
 	return p
 }
 
-// add takes a slot for a socket; it is idle. Records may move in memory when one is added.
+// add puts a socket into a slot, as an idle connection. Records may move in memory when one is added.
 func (p *phases) add(fd int32, now uint32) *connection {
 	slot := p.queue[vacant].first
 	if slot == none {
@@ -38,20 +38,20 @@ func (p *phases) add(fd int32, now uint32) *connection {
 	return c
 }
 
-// remove gives a slot back. Its generation changes when it is taken again.
+// remove frees a slot. Its generation changes when it is taken again.
 func (p *phases) remove(c *connection) {
 	p.move(c, vacant, 0)
 	p.open--
 }
 
-// move puts a connection at the end of a phase's queue, also when it is in it.
+// move puts a connection at the end of a phase's queue, even if it is in it.
 func (p *phases) move(c *connection, to phase, now uint32) {
 	p.pull(c)
 	p.push(c.slot, to)
 	c.since = now
 }
 
-// at is the connection of a slot, nil for none.
+// at returns the connection of a slot, nil for none.
 func (p *phases) at(slot int32) *connection {
 	if slot == none {
 		return nil
@@ -59,7 +59,7 @@ func (p *phases) at(slot int32) *connection {
 	return &p.slots[slot]
 }
 
-// first is the connection that has been in a phase longest, nil if it is empty.
+// first returns the connection that has been in a phase longest, nil if there is none.
 func (p *phases) first(of phase) *connection { return p.at(p.queue[of].first) }
 
 func (p *phases) push(slot int32, to phase) {
@@ -89,7 +89,7 @@ func (p *phases) pull(c *connection) {
 	q.count--
 }
 
-// expired returns the first of a phase when it has been there for more than limit ticks, and nil otherwise.
+// expired returns the first of a phase if it has been there for more than limit ticks, otherwise nil.
 func (p *phases) expired(of phase, limit, now uint32) *connection {
 	if c := p.first(of); c != nil && now-c.since > limit {
 		return c

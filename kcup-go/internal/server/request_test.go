@@ -19,7 +19,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
 
-// pipeline is the whole request path without its socket: guard, codec, choice, head.
+// pipeline is the whole path of a request without its socket: guard, codec, choice, head.
 type pipeline struct {
 	request   respond.Request
 	clock     respond.Clock
@@ -83,14 +83,14 @@ func vectorHeads(t testing.TB) (heads [][]byte) {
 
 var emptyHost = regexp.MustCompile(`(?i)\nhost:[ \t]*\r\n`)
 
-// library is what fasthttp reads of a head. It refuses an empty host, which RFC 9110 section 7.2 allows.
+// library returns what fasthttp reads of a head. It refuses an empty host, which RFC 9110 section 7.2 allows.
 func library(t *testing.T, g *guard.Guard, head []byte) (request respond.Request) {
 	head = head[g.Skip:]
 	if line := g.FirstField - g.Skip; emptyHost.Match(head) {
 		head = slices.Concat(head[:line], []byte("Host: -\r\n"), head[line:])
 	}
 	var header fasthttp.RequestHeader
-	header.DisableSpecialHeader() // else it would judge Trailer, and lay Connection and Cookie aside
+	header.DisableSpecialHeader() // otherwise it would judge Trailer, and leave Connection and Cookie out
 	if err := header.Read(bufio.NewReaderSize(bytes.NewReader(head), 2*guard.MaxHead)); err != nil {
 		t.Errorf("the guard lets through what the library refuses: %v in %q", err, head)
 	}
@@ -103,7 +103,7 @@ func library(t *testing.T, g *guard.Guard, head []byte) (request respond.Request
 	return request
 }
 
-// compare has the library read what the codec reads.
+// compare makes the library read what the codec reads.
 func (p *pipeline) compare(t *testing.T, b []byte) {
 	var g guard.Guard
 	if g.Scan(b) != guard.Complete {
@@ -111,7 +111,7 @@ func (p *pipeline) compare(t *testing.T, b []byte) {
 	}
 	readRequest(&p.request, &g, b[:g.Length])
 	ours, theirs := p.request, library(t, &g, b[:g.Length])
-	// Nothing read is no line, or an empty list of them.
+	// A field without lines is nil in one and empty in the other.
 	if fmt.Sprintf("%q", ours) != fmt.Sprintf("%q", theirs) {
 		t.Errorf("%q, and the library reads %q in %q", ours, theirs, b[:g.Length])
 	}

@@ -24,19 +24,19 @@ type Server struct {
 	acceptor acceptor
 	workers  []*worker
 	running  sync.WaitGroup
-	failed   chan error // with room for each loop's
+	failed   chan error // with room for each loop's error
 	memory   *memory
 	versions versions
 	config   *config.Config
-	reserved uint64 // descriptors that are no connections
+	reserved uint64 // descriptors that are not connections
 }
 
-// New binds. It takes c over, which is complete; nothing has been accepted when it returns.
+// New binds, and accepts nothing yet. It takes over c, which is complete.
 func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
 	threads := threads(cfg)
 	s := &common{started: time.Now(), log: log, logsEnds: log.IsLevelEnabled(logrus.DebugLevel)}
 	s.current.replace(respond.Render(c, cfg))
-	// One tick more than asked: a phase may begin late in the turn in which its clock was read.
+	// One tick more than the option: a phase may begin late in the turn in which its clock was read.
 	s.limits = limits{
 		idle: ticks(cfg.IdleTimeout) + 1, inHead: ticks(cfg.HeaderTimeout) + 1,
 		writing: glanceTime, lingering: ticks(time.Second),
@@ -67,7 +67,7 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 	return server, nil
 }
 
-// Greeting is the line of K-15.
+// Greeting returns the line of K-15.
 func (s *Server) Greeting() string {
 	return accesslog.Greeting(s.config.AccessLog, s.acceptor.listener.url, time.Now())
 }
@@ -75,7 +75,7 @@ func (s *Server) Greeting() string {
 // Content returns the current content, for a caller that reads everything but its bytes.
 func (s *Server) Content() *content.Content { return s.common.current.peek().Content }
 
-// Draining says whether the drain has begun.
+// Draining reports whether the drain has begun.
 func (s *Server) Draining() bool { return s.acceptor.draining.Load() }
 
 // Start accepts connections from now on.
@@ -86,7 +86,7 @@ func (s *Server) Start() {
 	s.running.Go(func() { s.watch("the acceptor", s.acceptor.run) })
 }
 
-// watch tells of a loop that failed: half a server is none (K-07).
+// watch reports a loop that failed: half a server is none (K-07).
 func (s *Server) watch(name string, run func() error) {
 	defer func() {
 		if fault := recover(); fault != nil {

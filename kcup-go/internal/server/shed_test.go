@@ -8,7 +8,7 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
 
-// K-86: the head that has been incomplete longest, else who has just kept more.
+// K-86: the head that has been incomplete longest, otherwise the connection that has just sent more.
 func TestShortMemoryEndsOneConnection(t *testing.T) {
 	w := &worker{common: &common{}, phases: newPhases()}
 	w.heldMost.Store(100)

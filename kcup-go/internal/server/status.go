@@ -21,9 +21,9 @@ const nobody = math.MaxUint32
 
 // status is the part of a worker's state that the acceptor reads.
 type status struct {
-	open      atomic.Int32         // also those that are still in the mailbox
-	evictions atomic.Uint32        // how many the acceptor asked for and are over
-	first     [ranks]atomic.Uint32 // by rank: the tick, or the rate, of the connection that goes first; nobody: there is none
+	open      atomic.Int32         // including those that are still in the mailbox
+	evictions atomic.Uint32        // the number of requests to make room that were carried out
+	first     [ranks]atomic.Uint32 // by rank: the tick, or the rate, of the connection that makes room first; nobody if there is none
 }
 
 // acceptorWaker wakes an acceptor that waits because --max-connections are open and none may make room yet (K-84).
@@ -39,7 +39,7 @@ func (a *acceptorWaker) wake() {
 	}
 }
 
-// wait returns when there is news, and at times without.
+// wait returns when something has changed, and at intervals otherwise.
 func (a *acceptorWaker) wait() {
 	select {
 	case <-a.notify:
@@ -62,8 +62,8 @@ func (s *status) publish(w *worker) {
 	w.closed, w.asked = false, false
 }
 
-// leastRate is that of the slowest. With a response pending a worker looks several times a second (K-82), so that an
-// acceptor that begins to wait need not ask for it.
+// leastRate returns the rate of the slowest connection. A worker with a pending response checks several times a second
+// (K-82), so that an acceptor that begins to wait need not ask for it.
 func (w *worker) leastRate() uint32 {
 	if c := w.slowest(); c != nil {
 		return c.out.rate(w.now)
@@ -71,7 +71,7 @@ func (w *worker) leastRate() uint32 {
 	return nobody
 }
 
-// since is the tick since which the first of a phase has been in it.
+// since returns the tick since which the first of a phase has been in it.
 func (w *worker) since(p phase) uint32 {
 	if c := w.first(p); c != nil {
 		return c.since
@@ -79,7 +79,7 @@ func (w *worker) since(p phase) uint32 {
 	return nobody
 }
 
-// firstOf is the worker whose connection makes room first: a silent one, or anybody.
+// firstOf returns the worker whose connection makes room first: a silent one, or any.
 func firstOf(workers []*worker, anybody bool) (found *worker) {
 	for r := range ranks {
 		least := uint32(nobody)

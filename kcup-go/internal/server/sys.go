@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls of the request path. They never block, so the scheduler is not told of them: syscall.Syscall would cost
-// as much again as the shortest of them.
+// The system calls of the request path. They never block, so the scheduler is not told of them: syscall.Syscall would
+// cost as much again as the shortest of them.
 
 func recv(fd int32, b []byte) (int, syscall.Errno) {
 	for {
@@ -26,14 +26,14 @@ func writev(fd int32, iov *[2]unix.Iovec, head, body []byte) (int, syscall.Errno
 		iov[0].Base, iov[0].Len = unsafe.SliceData(head), uint64(len(head))
 		iov[1].Base, iov[1].Len = unsafe.SliceData(body), uint64(len(body))
 		n, _, err := syscall.RawSyscall(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(iov)), 2)
-		iov[1].Base = nil // a silent worker must not hold on to content that was replaced
+		iov[1].Base = nil // an idle worker must not keep content alive that was replaced
 		if err != unix.EINTR {
 			return taken(n, err)
 		}
 	}
 }
 
-// taken is the number of bytes that the socket took. A full socket is no error.
+// taken returns the number of bytes that the socket accepted. A full socket is not an error.
 func taken(n uintptr, err syscall.Errno) (int, syscall.Errno) {
 	if err == unix.EAGAIN {
 		return 0, 0
@@ -41,9 +41,9 @@ func taken(n uintptr, err syscall.Errno) (int, syscall.Errno) {
 	return int(n), err
 }
 
-// sendfile sends head, if there is any left of it, and length bytes of a file, which the kernel does not copy; what the
-// socket cannot take now is no error. A signal cuts sendfile(2) short while the socket has room, of which no event would
-// tell: only EAGAIN says that the socket is full.
+// sendfile sends head, if any of it is left, and length bytes of a file, which the kernel does not copy. That the
+// socket cannot take everything is not an error. A signal cuts sendfile(2) short while the socket has room, which no
+// event would announce: only EAGAIN means that the socket is full.
 func sendfile(fd int32, head []byte, file int, at int64, length, piece int) (int, syscall.Errno) {
 	sent, err := 0, syscall.Errno(0)
 	if len(head) > 0 {
@@ -57,7 +57,7 @@ func sendfile(fd int32, head []byte, file int, at int64, length, piece int) (int
 		switch err {
 		case 0:
 			if sent += int(n); n == 0 {
-				return sent, unix.EIO // there is less in the file than there should be: the response cannot be finished
+				return sent, unix.EIO // the file is shorter than it should be: the response cannot be finished
 			}
 		case unix.EINTR:
 		case unix.EAGAIN:
@@ -78,7 +78,7 @@ func sendMore(fd int32, b []byte) (int, syscall.Errno) {
 	}
 }
 
-// accept takes a connection without its address, which the library's call would allocate.
+// accept accepts a connection without its address, which the library's call would allocate.
 func accept(listener int) (int32, syscall.Errno) {
 	fd, _, err := syscall.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
 	return int32(fd), err
@@ -93,7 +93,7 @@ func ready(epoll int, events []unix.EpollEvent) int {
 	return int(n)
 }
 
-// await collects events, and waits at most this many milliseconds for the first; -1 is without end.
+// await collects events, and waits at most this many milliseconds for the first; -1 has no limit.
 func await(epoll int, events []unix.EpollEvent, milliseconds int) (int, error) {
 	n, err := unix.EpollWait(epoll, events, milliseconds)
 	if err == unix.EINTR {
@@ -102,13 +102,13 @@ func await(epoll int, events []unix.EpollEvent, milliseconds int) (int, error) {
 	return n, err
 }
 
-// peerOf asks for the address of a connection's other end. That of a unix socket is not a valid one.
+// peerOf returns the address of a connection's other end, an invalid one for a unix socket.
 func peerOf(fd int32) (address netip.Addr, ok bool) {
 	name, err := unix.Getpeername(int(fd))
 	return addressOf(name).Addr(), err == nil
 }
 
-// isReadable says whether something can be read, or a connection accepted.
+// isReadable reports whether something can be read, or a connection accepted.
 func isReadable(fd int) bool {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 	return err == nil && n > 0
@@ -120,7 +120,7 @@ func readable(fd int32) int {
 	return n
 }
 
-// unacknowledged returns how many bytes of ours the peer has not acknowledged, 0 if the kernel does not say.
+// unacknowledged returns how many bytes that we wrote the peer has not acknowledged, 0 if the kernel does not say.
 func unacknowledged(fd int32) int {
 	n, _ := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
 	return n
@@ -134,7 +134,7 @@ const (
 	memVars        = 9
 )
 
-// heldFor returns how many bytes the kernel holds of what was sent, with its own bookkeeping.
+// heldFor returns how many bytes the kernel holds of what was sent, including its own bookkeeping.
 func heldFor(fd int32) int32 {
 	var held [memVars]uint32
 	length := uint32(unsafe.Sizeof(held))
@@ -149,22 +149,22 @@ func heldFor(fd int32) int32 {
 	return int32(queued + held[memForward])
 }
 
-// setSendBuffer asks for half of what it is to be: the kernel doubles it.
+// setSendBuffer sets the size of a send buffer. It asks for half, since the kernel doubles it.
 func setSendBuffer(fd, size int32) {
-	_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, int(size/2)) // it stays as it was
+	_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, int(size/2)) // if it fails, the size stays
 }
 
-// forget makes the close of a connection throw away what the peer has not acknowledged.
+// forget makes the close of a connection discard what the peer has not acknowledged.
 func forget(fd int32) {
 	_ = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 }
 
-// newWake makes an eventfd: a write by anyone ends its owner's wait.
+// newWake makes an eventfd: a write to it ends its owner's wait.
 func newWake() (int, error) { return unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC) }
 
 func wake(fd int) {
 	one := [8]byte{1}
-	_, _ = unix.Write(fd, one[:]) // full means that the owner will wake anyway
+	_, _ = unix.Write(fd, one[:]) // if it is full, its owner will wake anyway
 }
 
 func clearWake(fd int) {

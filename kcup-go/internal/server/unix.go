@@ -17,13 +17,13 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 )
 
-// unixMode leaves it to the directory who may connect.
+// unixMode lets everybody connect: the directory decides who may.
 const unixMode = 0o666
 
-// unixName is the name of a unix socket in messages.
+// unixName returns the name of a unix socket in messages.
 func unixName(path string) string { return "unix:" + config.Escaped(path) }
 
-// listenUnix makes a listening socket at a path (K-140). The kernel does not hand its options down to connections.
+// listenUnix makes a listening socket at a path (K-140). Connections do not inherit its options.
 func listenUnix(path string) (fd int, err error) {
 	defer func() {
 		if err != nil {
@@ -33,7 +33,8 @@ func listenUnix(path string) (fd int, err error) {
 	if fd, err = unixSocket(); err != nil {
 		return fd, err
 	}
-	// Not by chmod(2) afterwards, which would follow a link that was put there since. We make no other files.
+	// Not by chmod(2) afterwards, which would follow a link that somebody put there meanwhile. No other thread creates
+	// files now.
 	defer unix.Umask(unix.Umask(^unixMode & 0o777))
 	if err = atPath(unix.SYS_BIND, fd, path); err == unix.EADDRINUSE {
 		if err = makeWay(path); err == nil {
@@ -70,7 +71,7 @@ func unixSocket() (fd int, err error) {
 	return unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 }
 
-// DialUnix connects to the socket at a path, and waits at most this long. The error is then EAGAIN.
+// DialUnix connects to the socket at a path, and waits at most this long, after which the error is EAGAIN.
 func DialUnix(path string, most time.Duration) (net.Conn, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -88,7 +89,7 @@ func DialUnix(path string, most time.Duration) (net.Conn, error) {
 	return net.FileConn(file)
 }
 
-// atPath binds or connects a socket. To the libraries a leading @ would mean an abstract name.
+// atPath binds or connects a socket. For the libraries a leading @ would mean an abstract name.
 func atPath(call uintptr, fd int, path string) error {
 	address := unix.RawSockaddrUnix{Family: unix.AF_UNIX}
 	for i := range len(path) {

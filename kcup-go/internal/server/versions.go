@@ -1,4 +1,4 @@
-// The contents that are held, and the limits that they leave (K-89, K-104, K-105).
+// The versions of the content that are held, and the limits that they leave (K-89, K-104, K-105).
 
 package server
 
@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// So many versions before the current one are held for responses under way.
+	// The number of old versions that are held for responses in progress.
 	mostOld = 2
-	// The time in which workers let go of a version that nobody reads, and the longest wait for connections to make room.
+	// The time in which workers release a version that nobody reads, and the longest wait for connections to make room.
 	letGo    = 50 * time.Millisecond
 	makeRoom = time.Second
 )
 
-// versions are the old contents, oldest first, and what a reload that is under way needs.
+// versions has the old versions of the content, oldest first, and the memory that the current reload needs.
 type versions struct {
 	sync.Mutex
 	old       []*respond.Responses
 	needed    int64
 	envelope  envelope
-	scheduled bool // review runs again soon
+	scheduled bool // review will run again soon
 }
 
-// Replace takes c over, and puts it in the place of the content for every request from now on (K-100).
+// Replace serves c, which it takes over, from the next request on (K-100).
 func (s *Server) Replace(c *content.Content) {
 	s.versions.Lock()
 	defer s.versions.Unlock()
 	old := s.common.current.replace(respond.Render(c, s.config))
 	s.versions.old = append(s.versions.old, old)
-	s.acceptor.tellAll(func(*mailbox) {}) // a worker that sleeps would hold what was there before
+	s.acceptor.tellAll(func(*mailbox) {}) // a worker that sleeps would hold the old version
 	if !within(letGo, func() bool { return !old.Alive() }) && len(s.oldOnes()) > mostOld {
 		s.recall(s.versions.old[0])
 	}
@@ -42,8 +42,8 @@ func (s *Server) Replace(c *content.Content) {
 	s.review()
 }
 
-// MakeRoom is asked before a reload reads, with what it needs at its peak beside all that is held, and says whether
-// there is room for that (K-104). Whoever reads old content, and connections over the limits that are left, make some.
+// MakeRoom is called before a reload reads, with the memory that this needs at its peak beside all that is held, and
+// reports whether there is room (K-104). Readers of old content, and connections over the new limits, make some.
 func (s *Server) MakeRoom(needed int64) bool {
 	s.versions.Lock()
 	defer s.versions.Unlock()
@@ -73,7 +73,7 @@ func (s *Server) fits() bool {
 // Spare is the number of bytes that may be used for speed alone.
 func (s *Server) Spare() int64 { return s.memory.available() / 8 }
 
-// Abandon is the end of a reload that loaded nothing.
+// Abandon ends a reload that loaded nothing.
 func (s *Server) Abandon() {
 	s.versions.Lock()
 	defer s.versions.Unlock()
@@ -83,7 +83,7 @@ func (s *Server) Abandon() {
 	}
 }
 
-// oldOnes are those that somebody still holds.
+// oldOnes returns the old versions that somebody still holds.
 func (s *Server) oldOnes() []*respond.Responses {
 	s.versions.old = slices.DeleteFunc(s.versions.old, func(r *respond.Responses) bool { return !r.Alive() })
 	return s.versions.old
@@ -99,7 +99,7 @@ func (s *Server) recall(r *respond.Responses) {
 	}
 }
 
-// envelope is that of all content that is held, and of what a reload needs.
+// envelope returns the limits that all content held, and the memory that a reload needs, leave.
 func (s *Server) envelope() envelope {
 	contents := s.common.current.peek().Size() + s.versions.needed
 	for _, r := range s.oldOnes() {
@@ -122,7 +122,7 @@ func (s *Server) review() {
 	}
 }
 
-// enforce makes an envelope that of the workers and the acceptor.
+// enforce applies the limits to the workers and the acceptor.
 func (s *Server) enforce(e envelope) {
 	if e == s.versions.envelope {
 		return
@@ -141,7 +141,7 @@ func (s *Server) enforce(e envelope) {
 	s.acceptor.nudge()
 }
 
-// within waits for a condition, at most this long, and says whether it holds.
+// within waits for a condition, at most this long, and reports whether it holds.
 func within(most time.Duration, is func() bool) bool {
 	for end := time.Now().Add(most); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

@@ -27,21 +27,22 @@ const (
 type common struct {
 	current  current
 	limits   limits
-	stall    uint32       // ticks after which a client that takes nothing is given up
-	heldMost atomic.Int64 // bytes a worker may keep of unfinished heads
+	stall    uint32       // ticks after which a client that accepts too little is disconnected
+	heldMost atomic.Int64 // bytes that a worker may keep of incomplete heads
 	budget   atomic.Int64 // bytes that the kernel may hold for its connections
 	cost     atomic.Int64 // the part of it that an open connection takes
 	most     atomic.Int64 // connections, over all workers
 	started  time.Time
 	log      *logrus.Logger
-	logsEnds bool // of connections
+	logsEnds bool // whether ends of connections are logged
 	waker    acceptorWaker
 }
 
-// limits are the ticks after which phases end.
+// limits are the time limits of phases, in ticks.
 type limits [phaseCount]uint32
 
-// worker is one event loop. Everything in it but the mailbox and the counts belongs to its goroutine alone.
+// worker is one event loop. Everything in it except the mailbox and the published counts belongs to its goroutine
+// alone.
 type worker struct {
 	*common
 	phases
@@ -49,33 +50,33 @@ type worker struct {
 	clock         respond.Clock
 	spareOutgoing spare[outgoing]
 	spareKept     spare[kept]
-	limits        limits // those of all, until the drain
+	limits        limits // the same for all workers, until the drain
 	now           uint32 // ticks since the start
 	epoll         int
 	wakeFD        int
 	in            []byte
 	out           []byte
 	iov           [2]unix.Iovec
-	serving       *respond.Responses // which it holds
+	serving       *respond.Responses // held by it
 	events        [256]unix.EpollEvent
-	again         []int32 // slots that get another turn although nothing new has happened
+	again         []int32 // slots that get another turn without an event
 	turning       []int32
 	held          int
 	account       account
 	owing         []int32 // slots, while the account is reconciled
-	cursor        int     // where reconciling goes on
+	cursor        int     // the slot at which reconciling continues
 	draining      bool
 	drainBegan    uint32
-	silence       uint32 // until this tick nothing more is logged
+	silence       uint32 // until this tick no more warnings are logged
 	last          bool   // no more connections will come
 	cut           bool   // the drain has taken too long
-	closed        bool   // a connection, in this turn
-	asked         bool   // to make room, in this turn
+	closed        bool   // whether a connection was closed in this turn
+	asked         bool   // whether the acceptor asked for room in this turn
 
-	evictions uint32 // that are over
+	evictions uint32 // requests to make room that were carried out
 	counters  Counters
 	lines     *accesslog.Lines
-	peers     []netip.Addr // of the slots; with an access log, or if the end of connections is logged
+	peers     []netip.Addr // by slot; only with an access log, or if the ends of connections are logged
 
 	mailbox mailbox
 	status  status
@@ -99,7 +100,7 @@ func newWorker(s *common, lines *accesslog.Lines) (*worker, error) {
 	return w, unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, w.wakeFD, &event)
 }
 
-// run ends when the worker drains and its last connection is gone.
+// run returns when the worker has drained and its last connection is gone.
 func (w *worker) run() error {
 	for !w.cut && (!w.last || w.open > 0) {
 		n := ready(w.epoll, w.events[:])
@@ -139,7 +140,7 @@ func (w *worker) run() error {
 func (w *worker) adopt(fd int32) {
 	c := w.add(fd, w.now)
 	w.counters.Accepted++
-	event := unix.EpollEvent{Fd: c.slot, Pad: int32(c.generation)} // together what the kernel gives back
+	event := unix.EpollEvent{Fd: c.slot, Pad: int32(c.generation)} // together they are what the kernel gives back
 	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 	if (w.lines != nil || w.logsEnds) && !w.meet(c) {
 		w.close(c, peerGone)
@@ -160,15 +161,15 @@ func (w *worker) meet(c *connection) (ok bool) {
 		w.peers = append(w.peers, netip.Addr{})
 	}
 	if w.peers[c.slot], ok = peerOf(c.fd); !ok {
-		w.peers[c.slot] = netip.IPv6Unspecified() // which is nobody's
+		w.peers[c.slot] = netip.IPv6Unspecified() // nobody has this address
 	}
 	return ok
 }
 
-// handle goes on with a connection that the kernel has news of.
+// handle continues a connection that has an event.
 func (w *worker) handle(c *connection, event *unix.EpollEvent) {
 	if c.generation != uint32(event.Pad) || c.phase == vacant {
-		return // for an earlier user of the slot
+		return // the event is for an earlier user of the slot
 	}
 	const gone = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 	if event.Events&gone != 0 {
@@ -186,7 +187,7 @@ func (w *worker) handle(c *connection, event *unix.EpollEvent) {
 	}
 }
 
-// turn lets each connection that had its turn and may have more to do have another one.
+// turn gives another turn to each connection that may have more to do.
 func (w *worker) turn() {
 	w.again, w.turning = w.turning[:0], w.again
 	for _, slot := range w.turning {
@@ -201,7 +202,7 @@ func (w *worker) turn() {
 	}
 }
 
-// responses are those for the next request.
+// responses returns what the next request gets.
 func (w *worker) responses() *respond.Responses {
 	if w.current.peek() != w.serving {
 		w.renew()

@@ -1,4 +1,4 @@
-// The end of connections whose time is over, and of the silent ones when the drain begins.
+// The end of connections whose time is over, and of silent ones when the drain begins.
 
 package server
 
@@ -22,8 +22,8 @@ func (w *worker) expire() {
 	}
 }
 
-// runOut is the end of a silence or of the time for a head, unless there is news that was not read yet: all of us may
-// have been stopped for a while (K-89).
+// runOut ends a silence, or the time for a head, unless there are bytes that were not read yet: the whole process may
+// have been paused (K-89).
 func (w *worker) runOut(c *connection, p phase) {
 	if readable(c.fd) > 0 {
 		before := *c
@@ -41,8 +41,8 @@ func (w *worker) runOut(c *connection, p phase) {
 	}
 }
 
-// drain ends the silent connections (K-18). One that has never been heard of has a moment: its first request may be on
-// its way.
+// drain closes the silent connections (K-18). One that has never sent a byte has some time for it: its first request
+// may be on its way.
 func (w *worker) drain() {
 	w.draining, w.drainBegan = true, w.now
 	w.limits[idle] = ticks(grace)

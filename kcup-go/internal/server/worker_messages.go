@@ -9,10 +9,10 @@ import (
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
 )
 
-// grace is for the first request of a connection during the drain (K-18).
+// grace is the time for a connection's first request during the drain (K-18).
 const grace = time.Second
 
-// mailbox holds what a worker has been told and has not read yet.
+// mailbox has the messages that a worker has not read yet.
 type mailbox struct {
 	sync.Mutex
 	messages
@@ -22,10 +22,10 @@ type messages struct {
 	sockets  []int32
 	replaced []*respond.Responses // whose readers are reset
 	evict    bool
-	anybody  bool // if none is silent
+	anybody  bool // any connection, if none is silent
 	drain    bool // the drain has begun
 	last     bool // no more sockets will come
-	cut      bool // the drain is over, whatever is open
+	cut      bool // the drain is over, whatever is still open
 }
 
 func (w *worker) tell(what func(*mailbox)) {
@@ -40,7 +40,7 @@ func (w *worker) readMessages() {
 	w.responses()
 	w.mailbox.Lock()
 	m := w.mailbox.messages
-	w.mailbox.messages = messages{drain: m.drain, last: m.last, cut: m.cut} // these stay so
+	w.mailbox.messages = messages{drain: m.drain, last: m.last, cut: m.cut} // these remain set
 	w.mailbox.Unlock()
 	w.last, w.cut = m.last, m.cut
 	if m.drain && !w.draining {

@@ -1,16 +1,16 @@
-// Who makes room for a new connection (K-84).
+// The choice of the connection that makes room for a new one (K-84).
 
 package server
 
 // evenly is how many of those that have been silent equally long are looked at.
 const evenly = 8
 
-// evict closes one connection at once: the one that has been silent longest. One that has sent what we have not seen
-// yet is not silent: it is served. Where none is silent, and somebody has to go, it is the one that has been longest in
-// a head, then the slowest that has a response pending, then the one that is ending already.
+// evict closes one connection at once: the one that has been silent longest. One that has sent bytes not read yet is
+// not silent: it is served. If none is silent, and one has to make room, it is the one that has been longest in a head,
+// then the slowest with a pending response, then the one that is ending already.
 func (w *worker) evict(anybody bool) {
 	w.evictions++
-	w.asked, w.closed = true, true // also where there was none to evict: the acceptor waits for us
+	w.asked, w.closed = true, true // even if there was none to evict: the acceptor waits for us
 	for range w.queue[idle].count {
 		c := w.first(idle)
 		if readable(c.fd) == 0 {
@@ -18,7 +18,7 @@ func (w *worker) evict(anybody bool) {
 			return
 		}
 		if w.input(c); c.phase == vacant {
-			return // which made room as well
+			return // this made room, too
 		}
 	}
 	if !anybody {
@@ -32,7 +32,8 @@ func (w *worker) evict(anybody bool) {
 	}
 }
 
-// satisfied returns a connection that fell silent with the first and whose peer has acknowledged everything, or the first.
+// satisfied returns a connection that fell silent at the same time as the first and whose peer has acknowledged
+// everything, otherwise the first.
 func (w *worker) satisfied(first *connection) *connection {
 	c := first
 	for range evenly {
