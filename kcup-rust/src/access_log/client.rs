@@ -1,4 +1,4 @@
-//! The client that a request comes from, by the word of trusted proxies (K-128). Pure.
+//! The client that a request comes from, according to trusted proxies (K-128). Pure.
 //!
 //! Each field is read from its end, where the proxies have added what they saw: nothing before it, which a client may
 //! have sent, can change how that is read.
@@ -57,7 +57,7 @@ fn value_of<'h>(text: &'h [u8], name: &[u8], separator: u8) -> Option<&'h [u8]> 
     rest.strip_prefix(&[separator]).filter(|_| start.eq_ignore_ascii_case(name))
 }
 
-/// The parts of a text, from the last to the first. A separator between quotation marks is none.
+/// The parts of a text, from the last to the first. A separator between quotation marks does not count.
 fn parts(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(text);
     iter::from_fn(move || {
@@ -75,14 +75,14 @@ fn parts(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The one `for` of a member of `forwarded` (RFC 7239 section 4), without its quotation marks.
+/// The value of the only `for` of a member of `forwarded` (RFC 7239 section 4), without its quotation marks.
 fn forwarded_for(member: &[u8]) -> Option<&[u8]> {
     let mut values = parts(member, b';').filter_map(|part| value_of(part, b"for", b'='));
     let value = values.next().filter(|_| values.next().is_none())?;
     Some(value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value))
 }
 
-/// The address that a node is written with (K-128b).
+/// The address in a node (K-128b).
 fn address(node: &[u8]) -> Option<IpAddr> {
     let text = str::from_utf8(node).ok()?;
     let (address, port) = match (text.strip_prefix('['), text.find(':')) {
@@ -99,7 +99,7 @@ fn address(node: &[u8]) -> Option<IpAddr> {
     (port.is_empty() || port.strip_prefix(':').is_some_and(is_port)).then_some(address.to_canonical())
 }
 
-/// RFC 7239 section 6: those of a number, and of an obfuscated port.
+/// The characters of a port that is a number or obfuscated (RFC 7239 section 6).
 fn is_port_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
 }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use crate::config::LineFormat;
 use crate::respond::date;
 
-/// The address of `kcup healthcheck` (K-125a): nobody outside of this machine or container can have it.
+/// The address of `kcup healthcheck` (K-125a): nobody outside this machine or container can have it.
 pub const HEALTH_CHECK: Ipv4Addr = Ipv4Addr::new(127, 75, 67, 85);
 
 /// A client, or the proxy in front of it.

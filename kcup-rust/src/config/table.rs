@@ -82,8 +82,8 @@ impl Row {
     }
 }
 
-/// The rows in the order of the table. clap 2 shows its options only through a field that it does not document, but
-/// there will be no other clap 2.
+/// The rows in the order of the table. clap 2, which gets no new releases, shows its options only through a field that
+/// it does not document.
 pub fn rows() -> Vec<Row> {
     let options = &Table::clap().p.opts;
     let variable = |(name, _): &(&'static OsStr, _)| name.to_str();

@@ -101,7 +101,7 @@ impl Regular {
 impl Read for Regular {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.from.read(buffer).map_err(|error| match error.kind() {
-            // /proc/kmsg says that it is a regular file, but its end never comes.
+            // /proc/kmsg claims to be a regular file, but its end never comes.
             ErrorKind::WouldBlock => io::Error::other(NOT_REGULAR),
             _ => error,
         })?;

@@ -99,7 +99,7 @@ fn collapse(file: &File, length: usize) {
     }
 }
 
-/// Such bytes are copied when they are sent.
+/// Bytes in the heap are copied when they are sent.
 impl From<Bytes> for Shared {
     fn from(bytes: Bytes) -> Shared {
         Shared { bytes, ..Shared::default() }

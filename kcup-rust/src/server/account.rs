@@ -12,11 +12,11 @@ pub const MOST_BUFFER: u32 = 512 << 10;
 /// What the kernel keeps of requests that nobody reads, counted in the same way.
 pub const RECEIVE_BUFFER: u32 = 16 << 10;
 
-/// The kernel's bookkeeping for a response, besides half as much again as its bytes: as seen with small windows.
+/// The kernel's bookkeeping for a response, in addition to one and a half times its bytes: as seen with small windows.
 const OVERHEAD: u32 = 2 << 10;
-/// Larger buffers than this take two packets of any size.
+/// Buffers of more than this take two packets of any size.
 const PIECES_BELOW: u32 = 2 * LEAST_BUFFER;
-/// It looks at a buffer's limit before it takes bytes, not after: so many more may go in.
+/// The kernel checks a buffer's limit before it takes bytes, not after: this many more may go in.
 const OVERSHOOT: u32 = 68 << 10;
 /// One response may have a 16th of what is free, and only a 25th of that until its peer is known to read.
 const PART: u64 = 16;
@@ -40,8 +40,8 @@ impl Default for Claim {
 }
 
 impl Claim {
-    /// How much is sent at once. A buffer that takes two of them lets the peer acknowledge the first without delay, also where
-    /// a packet may be as large as the buffer, as over the loopback interface.
+    /// How much is sent at once. If a buffer takes two of them, the peer acknowledges the first without delay, even if
+    /// a packet may be as large as the buffer, as on the loopback interface.
     pub fn piece(&self) -> usize {
         match self.buffer {
             ..=PIECES_BELOW => self.buffer as usize / 2,
@@ -110,7 +110,7 @@ impl Account {
         self.claimed > self.share()
     }
 
-    /// Whether so little is left that somebody has to give way.
+    /// Whether so little is left that a connection has to be reset.
     pub fn is_tight(&self) -> bool {
         self.claimed > self.share() / 8 * 7
     }

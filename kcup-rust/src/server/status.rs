@@ -1,7 +1,7 @@
 //! The state of workers that the acceptor sees.
 //!
-//! An acceptor that says that it waits and then looks, and a worker that closes a connection and then looks whether somebody
-//! waits, must not miss each other: hence the one order of `SeqCst`. Ranks need no order, since the acceptor looks again.
+//! The acceptor says that it waits and then looks; a worker closes a connection and then looks whether the acceptor waits.
+//! Neither may miss the other: hence the one order of `SeqCst`. Ranks need no order, since the acceptor looks again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};

@@ -139,7 +139,7 @@ impl Worker {
         if let Some(lines) = &mut self.lines {
             lines.refresh(self.clock.now().unix);
         }
-        // First, so that a request that comes after a drain began is treated so.
+        // First, so that a request that comes after a drain began is treated accordingly.
         let messages = self.read_messages();
         for key in std::mem::take(&mut self.again) {
             self.ready(key, false);

@@ -4,8 +4,9 @@ use super::super::counters::Reason;
 use super::Worker;
 
 impl Worker {
-    /// Asks the kernel what it really holds, connection by connection, until enough is free again; where too little is, those
-    /// go whose peers have acknowledged nothing for longest (see `Account::order`).
+    /// Asks the kernel what it really holds, connection by connection, until enough is free again. If that is not
+    /// enough, it resets connections, first those whose peers have acknowledged nothing for longest (see
+    /// `Account::order`).
     pub fn reconcile(&mut self) {
         self.account.budget = self.bounds.sockets;
         self.account.held = self.bounds.cost * self.connections.len() as u64;
