@@ -1,4 +1,4 @@
-// Virtual users that ask for the content again and again, and look at status and body each time.
+// Virtual users that request the content again and again, and check status and body each time.
 import http from 'k6/http';
 import { check } from 'k6';
 

@@ -66,7 +66,7 @@ fn range(value: &[u8]) -> String {
     [1, 10, 1_000_000].map(judge).join(" ")
 }
 
-/// LF, which no value can hold, parts the lines of a field.
+/// LF, which no value can contain, separates the lines of a field.
 fn lines(input: &[u8]) -> impl Iterator<Item = &[u8]> {
     input.split(|&byte| byte == b'\n')
 }

@@ -66,7 +66,7 @@ fn a_request_allocates_nothing() {
     lines_allocate_nothing();
 }
 
-/// Once as many batches wait as may: then one that is handed over comes back.
+/// While as many batches wait as the writer allows: one that is handed over then comes back.
 fn lines_allocate_nothing() {
     let proxies = match config::parse(["kcup".into(), "--trusted-proxy=2001:db8::/48".into()]) {
         Ok(Parsed::Serve(options)) => options.trusted_proxies,

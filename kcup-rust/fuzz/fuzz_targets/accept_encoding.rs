@@ -1,4 +1,4 @@
-//! The coding chosen is one that exists. LF, which no value can hold, parts the lines of the field.
+//! The coding chosen is one that exists. LF, which no value can contain, separates the lines of the field.
 #![no_main]
 
 use kcup_rust::respond::encoding::{choose, Coding};

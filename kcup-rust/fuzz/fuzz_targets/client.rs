@@ -1,4 +1,4 @@
-//! What a client sends changes nothing of what a trusted proxy adds at the end. LF parts the lines of the field.
+//! What a client sends changes nothing of what a trusted proxy adds at the end. LF separates the lines of the field.
 #![no_main]
 
 use std::sync::LazyLock;

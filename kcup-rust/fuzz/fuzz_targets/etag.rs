@@ -1,4 +1,4 @@
-//! What matches strongly matches weakly. LF, which no value can hold, parts the lines of the field.
+//! What matches strongly matches weakly. LF, which no value can contain, separates the lines of the field.
 #![no_main]
 
 use kcup_rust::respond::precondition::{matches, same_strongly, same_weakly};

@@ -11,12 +11,12 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn, Request, R
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-/// How an answer gets its body from the content.
+/// How a response gets its body from the content.
 #[derive(Clone)]
 enum Content {
-    /// Shared by all, and copied for every answer.
+    /// Shared by all, and copied for every response.
     ArcString(Arc<String>),
-    /// Shared by all answers.
+    /// Shared by all responses.
     Bytes(Bytes),
 }
 
@@ -39,13 +39,13 @@ async fn serve(content: Content, port: u16) -> io::Result<()> {
                 let body = content.body();
                 async { Ok::<_, Infallible>(Response::new(body)) }
             });
-            // That a client has gone is not an error.
+            // A client that has gone is not an error.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
         });
     }
 }
 
-/// The versions that the lock file has, which are those that were built in.
+/// The versions in the lock file, which are those that were built in.
 fn version(library: &str) -> &str {
     let entry = format!("name = \"{library}\"\nversion = \"");
     let found = include_str!("../Cargo.lock").split_once(&entry);
