@@ -135,7 +135,7 @@ func (r *run) attack(load func() error, leave func()) error {
 
 func (r *run) judgeFresh() {
 	if fresh := r.Fresh; fresh.Failed > 0 || fresh.Answered == 0 {
-		r.broken("%d of %d fresh requests were not answered whole: %s", fresh.Failed, fresh.Failed+fresh.Answered, strings.Join(fresh.Why, "; "))
+		r.broken("%d of %d fresh requests failed: %s", fresh.Failed, fresh.Failed+fresh.Answered, strings.Join(fresh.Why, "; "))
 	}
 	if r.Fresh.WorstMS > freshWithin.Milliseconds() {
 		r.broken("a fresh request took %d ms", r.Fresh.WorstMS)
@@ -177,7 +177,7 @@ func (r *run) back() {
 		}
 		r.Kept = r.group.made()
 		if time.Since(left) > backWithin {
-			r.broken("%v after the peers left it holds %d KiB, and at rest it was %d", backWithin, r.After, r.Rest)
+			r.broken("%v after the peers left, %d KiB are in use, and %d at rest", backWithin, r.After, r.Rest)
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
