@@ -24,7 +24,7 @@ complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l acc
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l trusted-proxy -x -d 'proxies whose Forwarded or X-Forwarded-For the access log believes; unix: whatever connects to a unix socket'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l log-level -x -a 'error warn info debug' -d 'least severe diagnostics to print, on standard error'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l log-format -x -a 'text json' -d 'format of diagnostics'
-complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l help -d 'print this help, or after the words of a command its own'
+complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l help -d 'print this help; after the words of a command, its own'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l version -d 'print the version'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -a healthcheck -d 'check that the server with these options responds'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -a mta-sts -d 'check and make MTA-STS policies'
