@@ -106,10 +106,10 @@ def test_limits_are_told_if_they_are_lowered(serve):
     assert first == f"at most {number} connections, not 20000: the limit on open files allows no more"
 
 
-@pytest.mark.spec("K-20", "K-19")
+@pytest.mark.spec("K-20", "K-19", "K-119")
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_drain_that_takes_too_long(serve, count):
-    server = serve(*JSON, "--shutdown-timeout-seconds", str(count))
+    server = serve(*JSON, "--shutdown-timeout-seconds", str(count), "--log-level", "debug")
     cut = {1: "1 second: 1 connection", 2: "2 seconds: 2 connections"}[count]
     with contextlib.ExitStack() as stack:
         for _ in range(count):
@@ -117,6 +117,7 @@ def test_a_drain_that_takes_too_long(serve, count):
             connection.send(GET + GET[:5])
             connection.response()
         assert ended(server)[1:] == ["draining", f"the drain is over after {cut} cut"]
+    assert ends(server) == ["connection from 127.0.0.1 closed: cut"] * count
 
 
 @pytest.mark.spec("K-20", "K-12a")

@@ -103,12 +103,12 @@ func (w *worker) close(c *connection, why reason) {
 	w.counters.Closed[why]++
 	w.status.open.Add(-1)
 	if w.logsEnds {
-		w.logEnd(w.peers[c.slot], why)
+		w.logEnd(w.peers[c.slot], Reasons[why])
 	}
 }
 
 // logEnd logs the end of a connection (K-119).
-func (w *worker) logEnd(peer netip.Addr, why reason) {
+func (w *worker) logEnd(peer netip.Addr, why string) {
 	from := ""
 	switch {
 	case !peer.IsValid():
@@ -116,5 +116,5 @@ func (w *worker) logEnd(peer netip.Addr, why reason) {
 	case !peer.IsUnspecified():
 		from = " from " + peer.Unmap().String()
 	}
-	w.log.Debugf("connection%s closed: %s", from, Reasons[why])
+	w.log.Debugf("connection%s closed: %s", from, why)
 }

@@ -128,7 +128,7 @@ func (s *Server) Drain(signals <-chan os.Signal) error {
 		s.acceptor.tellAll(func(m *mailbox) { m.cut = true })
 		select {
 		case <-done:
-		case <-time.After(tick):
+		case <-time.After(time.Second):
 		}
 	}
 	return nil

@@ -131,6 +131,11 @@ func (w *worker) run() error {
 		w.status.publish(w)
 		w.ledger.publish(&w.counters, &w.phases)
 	}
+	for i := range w.slots {
+		if c := &w.slots[i]; w.logsEnds && c.phase != vacant {
+			w.logEnd(w.peers[c.slot], "cut")
+		}
+	}
 	w.lines.End()
 	unix.Close(w.epoll)
 	return nil

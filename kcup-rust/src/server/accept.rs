@@ -117,12 +117,12 @@ impl Acceptor {
         }
     }
 
-    /// Closes the listener, and lets the workers end with their last connections. The function returned counts those.
-    pub fn close(self) -> impl Fn() -> usize {
+    /// Closes the listener, and lets the workers end with their last connections.
+    pub fn close(self) -> Vec<Handle> {
         let Acceptor { listener, workers, .. } = self;
         drop(listener);
         workers.iter().for_each(|worker| worker.send(Message::Last));
-        move || open(&workers)
+        workers
     }
 
     /// Wakes every worker, to let go of old content.
@@ -177,6 +177,7 @@ fn is_waiting(listener: &OwnedFd) -> bool {
     poll(&mut ready, Some(&Timespec::default())) == Ok(1)
 }
 
-fn open(workers: &[Handle]) -> usize {
+/// The number of open connections.
+pub fn open(workers: &[Handle]) -> usize {
     workers.iter().map(|worker| worker.status.connections()).sum()
 }

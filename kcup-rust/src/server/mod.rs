@@ -35,7 +35,7 @@ use counters::{Counters, Counts};
 use phases::{TICKS, Tick};
 use status::AcceptorWaker;
 use versions::Versions;
-use worker::{Limits, Worker};
+use worker::{Limits, Message, Worker};
 
 use crate::access_log::AccessLog;
 use crate::config::Options;
@@ -44,6 +44,9 @@ use crate::respond::Responses;
 
 pub use envelope::{has_memory, may_have_descriptors};
 pub use listen::Listener;
+
+/// The longest wait for workers that are told to end.
+const CUT: Duration = Duration::from_secs(1);
 
 /// The public listener, its workers, and the content that they serve.
 pub struct Server {
@@ -167,12 +170,14 @@ impl Server {
         self.view.draining.store(true, Relaxed);
         // Connections that are still in the backlog when the time is over are cut with the others.
         let _ = tokio::time::timeout(self.shutdown_timeout, self.acceptor.drain()).await;
-        let open = self.acceptor.close();
+        let workers = self.acceptor.close();
         let ended = tokio::time::timeout_at(end.into(), self.failures.get_mut().recv()).await;
         if ended.is_err() {
-            let (time, cut) = (self.shutdown_timeout.as_secs(), open() as u64);
+            let (time, cut) = (self.shutdown_timeout.as_secs(), accept::open(&workers) as u64);
             let (time, cut) = (counted(time, "second"), counted(cut, "connection"));
             log::warn!("the drain is over after {time}: {cut} cut");
+            workers.iter().for_each(|worker| worker.send(Message::Cut));
+            let _ = tokio::time::timeout(CUT, self.failures.get_mut().recv()).await;
         }
         if let Some(log) = &self.log {
             log.end().await;

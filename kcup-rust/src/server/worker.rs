@@ -67,6 +67,8 @@ pub struct Worker {
     graced_until: Option<Tick>,
     /// Whether the acceptor has sent its last message.
     last_message: bool,
+    /// Whether the drain has taken too long.
+    cut: bool,
 }
 
 impl Worker {
@@ -103,6 +105,7 @@ impl Worker {
             draining: false,
             graced_until: None,
             last_message: false,
+            cut: false,
         };
         Ok((worker, handle))
     }
@@ -110,12 +113,13 @@ impl Worker {
     /// Serves until it has drained.
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
-        while !(self.last_message && self.connections.is_empty()) {
+        while !(self.cut || self.last_message && self.connections.is_empty()) {
             match self.poll.poll(&mut events, self.timeout()) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => self.turn(&events),
             }
         }
+        self.connections.iter().for_each(|(key, _)| self.log_end(key, "cut"));
         self.publish();
         Ok(())
     }

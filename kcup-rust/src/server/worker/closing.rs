@@ -5,7 +5,6 @@ use super::super::counters::{REASONS, Reason};
 use super::super::phases::Phase;
 use super::super::sys;
 use super::Worker;
-use crate::access_log::Peer;
 
 impl Worker {
     /// Handles a connection whose time in its phase is over.
@@ -69,16 +68,15 @@ impl Worker {
         self.kept -= connection.kept_bytes();
         self.phases.remove(key);
         self.counters.0.close(reason);
-        log_end(self.peers.get(key).copied(), reason);
+        self.log_end(key, REASONS[reason as usize]);
         self.status.closed();
     }
-}
 
-/// Logs the end of a connection (K-119).
-pub fn log_end(peer: Option<Peer>, reason: Reason) {
-    let reason = REASONS[reason as usize];
-    match peer {
-        Some(peer) => log::debug!("connection from {peer} closed: {reason}"),
-        None => log::debug!("connection closed: {reason}"),
+    /// Logs the end of a connection (K-119).
+    pub fn log_end(&self, key: usize, reason: &str) {
+        match self.peers.get(key) {
+            Some(peer) => log::debug!("connection from {peer} closed: {reason}"),
+            None => log::debug!("connection closed: {reason}"),
+        }
     }
 }

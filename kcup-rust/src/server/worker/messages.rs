@@ -67,8 +67,10 @@ pub enum Message {
     Limits(Bounds),
     /// Drain: respond to the requests that were sent, also by connections of later messages.
     Drain,
-    /// No more messages follow: end with the last connection.
+    /// No more connections follow: end with the last one.
     Last,
+    /// The drain has taken too long: end.
+    Cut,
 }
 
 /// The time limits of connections.
@@ -119,6 +121,7 @@ impl Worker {
                 Message::Limits(bounds) => self.bounds = bounds,
                 Message::Drain => self.drain(),
                 Message::Last => self.last_message = true,
+                Message::Cut => self.cut = true,
             }
         }
         read
