@@ -77,7 +77,7 @@ fn a_value_follows_its_option_in_four_ways() {
     assert_eq!(options(&[], &["--file==x"]).file, Some("=x".into()));
     assert_eq!(options(&[], &["--file=--"]).file, Some("--".into()));
     assert_eq!(options(&[], &["--file=--port"]).file, Some("--port".into()));
-    assert_eq!(options(&[], &["--file", "---x", "--"]).file, Some("---x".into()));
+    assert_eq!(options(&[], &["--file=---x", "--"]).file, Some("---x".into()));
     assert_eq!(options(&[], &["--file=a,b"]).file, Some("a,b".into()));
 }
 

@@ -72,10 +72,10 @@ pub fn arrange(args: impl IntoIterator<Item = OsString>, rows: &[Row]) -> Result
     Ok(Line::Given(pairs, command.ended()?))
 }
 
-/// `-` is a value, and so is anything that begins with three hyphens.
+/// `-` is a value.
 fn looks_like_option(argument: &OsStr) -> bool {
     let bytes = argument.as_bytes();
-    bytes.len() > 1 && bytes[0] == b'-' && !bytes.starts_with(b"---")
+    bytes.len() > 1 && bytes[0] == b'-'
 }
 
 /// `--name=value`, `--name`, `-nvalue`, `-n=value`, `-n`.
@@ -117,7 +117,7 @@ mod tests {
             (&["--help=x"], "--help takes no value"),
             (&["x", "y"], "unexpected argument \"y\" (see kcup --help)"),
             (&["-", "mta-sts"], "unexpected argument \"mta-sts\" (see kcup --help)"),
-            (&["---port", "1"], "unexpected argument \"1\" (see kcup --help)"),
+            (&["---port", "1"], "unknown option \"---port\" (see kcup --help)"),
             (&["--", "--port", "1"], "unexpected argument \"1\" (see kcup --help)"),
             (&["healthcheck", "x"], "unexpected argument \"x\" (see kcup --help)"),
         ] {
