@@ -114,10 +114,11 @@ func parseNode(node []byte) (address netip.Addr, ok bool) {
 		if !ok {
 			return netip.Addr{}, false
 		}
-	} else if colon := strings.IndexByte(text, ':'); colon >= 0 && colon == strings.LastIndexByte(text, ':') {
+	} else if strings.Count(text, ":") == 1 {
+		colon := strings.IndexByte(text, ':')
 		text, port = text[:colon], text[colon:]
 	}
-	if strings.IndexByte(text, '%') >= 0 || !isPort(port) {
+	if strings.Contains(text, "%") || !isPort(port) {
 		return netip.Addr{}, false
 	}
 	address, err := netip.ParseAddr(text)

@@ -3,8 +3,11 @@
 package server
 
 // grant sets a connection's send buffer to its allowance, since its response does not fit into the buffer it has.
-func (w *worker) grant(c *connection) {
-	if buffer := w.account.allowance(c); buffer != c.buffer {
+func (w *worker) grant(c *connection) { c.resize(w.account.allowance(c)) }
+
+// resize sets a connection's send buffer.
+func (c *connection) resize(buffer int32) {
+	if buffer != c.buffer {
 		c.buffer = buffer
 		setSendBuffer(c.fd, buffer)
 	}
@@ -42,10 +45,7 @@ func (w *worker) reconcileOne(c *connection) {
 		held += receiveBuffer // requests behind a pending response are not read
 	}
 	w.account.set(c, held)
-	if c.buffer > leastBuffer {
-		c.buffer = leastBuffer
-		setSendBuffer(c.fd, leastBuffer)
-	}
+	c.resize(leastBuffer)
 }
 
 // resetInOrder resets connections until enough is free.

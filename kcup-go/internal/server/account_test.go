@@ -1,6 +1,10 @@
 package server
 
-import "testing"
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
 
 // K-87a: a sixteenth of what is left, and never more than 512 KiB, nor less than 32; a 400th where nothing shows that the
 // peer reads.
@@ -98,5 +102,48 @@ func TestReconcilingResetsWhoHasStoodStillLongest(t *testing.T) {
 	}
 	if w.account.claimed != 0 || w.open != 0 {
 		t.Errorf("%d claimed by nobody", w.account.claimed)
+	}
+}
+
+// A claim becomes what the kernel holds, and what it may take of requests behind a pending response; the buffer shrinks.
+func TestReconcilingAsksTheKernelWhatItHolds(t *testing.T) {
+	w, pending, _ := acquainted(t, nil)
+	sent, _ := another(t, w)
+	buffer := func(c *connection) int {
+		size, _ := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_SNDBUF)
+		return size
+	}
+	w.account.budget = 1 << 30
+	w.out = make([]byte, 1<<22)
+	p := w.at(pending)
+	if w.grant(p); p.buffer <= leastBuffer || buffer(p) <= leastBuffer {
+		t.Errorf("a buffer of %d, really %d", p.buffer, buffer(p))
+	}
+	w.send(p, w.responses(), nil, stays)
+	w.out = make([]byte, 100)
+	w.send(w.at(sent), w.responses(), nil, stays)
+	for slot, behind := range map[int32]int32{pending: receiveBuffer, sent: 0} {
+		c := w.at(slot)
+		w.reconcileOne(c)
+		if held := heldFor(c.fd); held == 0 || c.claim != held+behind {
+			t.Errorf("a claim of %d, %d held, phase %d", c.claim, held, c.phase)
+		}
+		if c.buffer != leastBuffer || buffer(c) != leastBuffer {
+			t.Errorf("a buffer of %d, really %d", c.buffer, buffer(c))
+		}
+	}
+}
+
+// Connections and kept heads count to the budget where one limit is on all (K-87).
+func TestWhatIsHeldTakesPartOfTheBudget(t *testing.T) {
+	w, _, _ := acquainted(t, nil)
+	another(t, w)
+	w.held = 100
+	for cost, want := range map[int64]int64{0: 0, 4096: 2*4096 + 100} {
+		w.account.held = 0
+		w.cost.Store(cost)
+		if w.reconcile(); w.account.held != want {
+			t.Errorf("%d each: %d, want %d", cost, w.account.held, want)
+		}
 	}
 }

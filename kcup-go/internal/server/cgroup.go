@@ -11,7 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const cgroupRoot = "/sys/fs/cgroup"
+const (
+	cgroupRoot = "/sys/fs/cgroup"
+	membership = "/proc/self/cgroup"
+)
 
 // grantedCPUs returns the smaller of the CPUs we may run on and the quota, rounded down; at least 1.
 func grantedCPUs() int {
@@ -28,9 +31,9 @@ func grantedCPUs() int {
 }
 
 func quotaCPUs(quota, period string, otherwise int) int {
-	q, err := strconv.Atoi(quota)
-	p, err2 := strconv.Atoi(period)
-	if err != nil || err2 != nil || q <= 0 || p <= 0 {
+	q, _ := strconv.Atoi(quota) // what is no number is 0
+	p, _ := strconv.Atoi(period)
+	if q <= 0 || p <= 0 {
 		return otherwise
 	}
 	return q / p
@@ -49,12 +52,14 @@ type memoryGroup struct {
 	cache              [2]string // parts of the usage that the kernel reclaims if memory is short, named as in stat
 }
 
-func openMemory() *memory {
+func openMemory() *memory { return findMemory(cgroupRoot, membership) }
+
+func findMemory(root, membership string) *memory {
 	m := &memory{}
-	for _, dir := range cgroupDirs("") {
+	for _, dir := range dirsOf(root, membership, "") {
 		m.add(dir, true, "memory.max", "memory.current", "")
 	}
-	for _, dir := range cgroupDirs("memory") {
+	for _, dir := range dirsOf(root, membership, "memory") {
 		// Without "total_" it would be that of this group alone.
 		m.add(dir, false, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
 		if n, ok := limitOf(path.Join(dir, "memory.kmem.tcp.limit_in_bytes")); ok && (m.tcp == 0 || n < m.tcp) {
@@ -142,15 +147,17 @@ func readAgain(fd int) string {
 	return string(b[:max(n, 0)])
 }
 
-// cgroupDirs lists our directory in a hierarchy and those above it. The empty controller is version 2. Where the
+func cgroupDirs(controller string) []string { return dirsOf(cgroupRoot, membership, controller) }
+
+// dirsOf lists our directory in a hierarchy and those above it. The empty controller is version 2. Where the
 // path is one of the host that a container does not see, its root is all there is.
-func cgroupDirs(controller string) (dirs []string) {
-	for line := range strings.Lines(readText("/proc/self/cgroup")) {
+func dirsOf(root, membership, controller string) (dirs []string) {
+	for line := range strings.Lines(readText(membership)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) < 3 || !slices.Contains(strings.Split(parts[1], ","), controller) {
 			continue
 		}
-		root := path.Join(cgroupRoot, controller)
+		root := path.Join(root, controller)
 		for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) {
 			dirs = append(dirs, path.Join(root, dir))
 			if dir == "/" {
