@@ -62,15 +62,15 @@ func digestRegular(cfg *config.Config) (digest Digest, err error) {
 
 // stable reads a regular file until it does not change while it is read.
 func stable(name string, read func(io.Reader, fs.FileInfo) error) error {
-	for attempt := 0; attempt <= rereads; attempt++ {
-		if attempt > 0 {
-			time.Sleep(rereadPause)
-		}
+	for attempt := 0; ; attempt++ {
 		if steady, err := readOnce(name, read); steady || err != nil {
 			return err
 		}
+		if attempt == rereads {
+			return errChanging
+		}
+		time.Sleep(rereadPause)
 	}
-	return errChanging
 }
 
 // readOnce does not follow a file that grows beyond the end it had. It returns no error for a file that changed while
