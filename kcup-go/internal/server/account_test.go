@@ -19,6 +19,14 @@ func TestAnAllowanceShrinksWithWhatIsLeft(t *testing.T) {
 	}
 }
 
+func TestASmallBufferTakesTwoPieces(t *testing.T) {
+	for buffer, want := range map[int32]int{32 << 10: 16 << 10, 64 << 10: 32 << 10, 128 << 10: turnBytes} {
+		if got := (&connection{buffer: buffer}).piece(); got != want {
+			t.Errorf("%d: %d, want %d", buffer, got, want)
+		}
+	}
+}
+
 func TestTheEdgesOfAShare(t *testing.T) {
 	for claimed, want := range map[int64][3]bool{
 		6 << 20: {false, false, true}, 6<<20 + 1: {}, 7 << 20: {}, 7<<20 + 1: {false, true, false},

@@ -172,8 +172,9 @@ mod tests {
         phases.enter(2, Phase::Idle, 5);
         assert!(phases.queue(Phase::Idle).eq([0, 1, 2]));
         phases.remove(0);
-        phases.enter(2, Phase::Head, 5);
+        phases.enter(2, Phase::Head, 6);
         assert_eq!((phases.oldest(Phase::Idle), phases.count(Phase::Idle)), (Some(1), 1));
+        assert_eq!((phases.of(2), phases.since(2)), (Phase::Head, 6));
     }
 
     #[test]
@@ -185,6 +186,8 @@ mod tests {
         assert_eq!(phases.expired(108), Some(0));
         assert_eq!(phases.next(7), Some(101));
         assert_eq!(phases.next(200), Some(0));
+        phases.limit(Phase::Head, 50);
+        assert_eq!((phases.next(7), phases.expired(58)), (Some(51), Some(0)));
     }
 
     #[test]
