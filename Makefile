@@ -27,14 +27,18 @@ CARGO_MUTANTS := 27.1.0
 CARGO_DENY := 0.20.2
 GREMLINS := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# Later versions need a module that the Go module proxy does not always have (go.digitalxero.dev/rpm).
+NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZ_SECONDS ?= 60
 ENGINE := containers/with-engine
 PIPELINE := containers/test_pipeline.py
-CONTAINERS = $(PYTEST) containers --ignore $(PIPELINE)
+PACKAGES := containers/test_packages.py
+CONTAINERS = $(PYTEST) containers --ignore $(PIPELINE) --ignore $(PACKAGES)
 
 SHELL_FILES = .ci/run .ci/needs .ci/newcomer kcup-rust/build kcup-go/build kcup-go/race kcup-go/mutated containers/build containers/base-images \
-  containers/save containers/with-engine release/latest release/publish release/push share/completions/kcup.bash
+  containers/save containers/with-engine release/latest release/package release/publish release/push \
+  release/packages/postinstall release/packages/preremove release/packages/postremove share/completions/kcup.bash
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 MARKDOWN_FILES = $(shell git ls-files '*.md')
 
@@ -44,10 +48,10 @@ MUSL = $(shell uname -m)-unknown-linux-musl
 # With function names and frame pointers, for perf.
 PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 
-EACH := build install run test unit lint audit fuzz test-containers build-release sbom image image-publish image-release
+EACH := build install run test unit lint audit fuzz test-containers build-release sbom packages image image-publish image-release
 BUILD_IMAGES = containers/build rust $(ARCHITECTURES) && containers/build go $(ARCHITECTURES)
 .PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak soak-readme mutants mutants-rust mutants-go mutants-suite test-vm test-engine vm vm-set-up verdicts corpus lint-shared readme clean \
-  newcomer audit-licences test-images get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
+  newcomer audit-licences test-images test-packages get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
   bench bench-all bench-ready bench-baselines bench-install bench-readme bench-guard $(SCENARIOS:%=bench-%) \
   unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%)
 
@@ -343,11 +347,31 @@ $(addprefix build-release-,$(TWINS)): build-release-%:
 	$(foreach architecture,$(ARCHITECTURES),kcup-$*/build $(architecture) bin/release/kcup-$*-$(architecture) && ) true
 	cd bin/release && sha256sum $(addprefix kcup-$*-,$(ARCHITECTURES)) | tee kcup-$*.sha256
 
-## sbom [-rust|-go]             bills of materials in CycloneDX 1.5: bin/release/kcup-rust.cdx.json and kcup-go.cdx.json
+## sbom [-rust|-go]             bills of materials in CycloneDX 1.5, bin/release/kcup-rust.cdx.json and kcup-go.cdx.json, and the licences
+##                              of what they list
 sbom: sbom-rust sbom-go
 
 $(addprefix sbom-,$(TWINS)): sbom-%: $(VENV)/release.ok
 	$(PYTHON) release/sbom.py $* bin/release/kcup-$*.cdx.json
+	$(PYTHON) release/notices.py $* bin/release/kcup-$*.notices
+
+## packages [-rust|-go]         archives, .deb, .rpm and .apk of what is in bin/release, with SHA256SUMS, in bin/packages
+packages: packages-rust packages-go
+	cd bin/packages && sha256sum kcup-* | tee SHA256SUMS
+
+$(addprefix packages-,$(TWINS)): packages-%: bin/tools/nfpm
+	release/package $*
+
+bin/tools/nfpm: Makefile
+	GOBIN=$(CURDIR)/bin/tools go install $(NFPM)
+	@touch $@
+
+## test-packages                make them, install the .deb in a booted system, start its service, upgrade and remove it, as root
+PACKAGES_NEED := curl man-db rpm systemd-container
+test-packages: packages $(VENV)/containers.ok
+	@dpkg-query --show $(PACKAGES_NEED) >/dev/null 2>&1 || { echo "installing $(PACKAGES_NEED)"; apt-get update -qq; \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(PACKAGES_NEED) >/dev/null; }
+	$(PYTEST) $(PACKAGES)
 
 ## readme                       regenerate what is made from share/options.toml: --help of both programs, the table in README.md, the
 ##                              manual page and the completions

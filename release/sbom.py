@@ -38,26 +38,33 @@ def component(kind, name, version, **more):
     return Component(type=ComponentType.LIBRARY, name=name, version=version, purl=url, bom_ref=str(url), **more)
 
 
-def rust():
-    """The program, everything that cargo compiles for it, including macros and build scripts, and their
-    dependencies."""
-    directory = ROOT / "kcup-rust"
+def crates():
+    """What cargo compiles for the program, itself, macros and build scripts included: packages by id, what each needs,
+    and the program's id."""
     command = ("cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={TARGET}")
-    metadata = json.loads(output(*command, directory=directory))
+    metadata = json.loads(output(*command, directory=ROOT / "kcup-rust"))
     packages = {package["id"]: package for package in metadata["packages"]}
     needs = {
         node["id"]: [need["pkg"] for need in node["deps"] if any(kind["kind"] != "dev" for kind in need["dep_kinds"])]
         for node in metadata["resolve"]["nodes"]
     }
-    locked = tomllib.loads((directory / "Cargo.lock").read_text())["package"]
-    checksums = {(package["name"], package["version"]): package.get("checksum") for package in locked}
     root, found = metadata["resolve"]["root"], {}
     waiting = [root]
     while waiting:
         package = packages[waiting.pop()]
         if package["id"] not in found:
-            found[package["id"]] = crate(package, checksums[package["name"], package["version"]])
+            found[package["id"]] = package
             waiting += needs[package["id"]]
+    return found, needs, root
+
+
+def rust():
+    """The program, its crates, and their dependencies."""
+    directory = ROOT / "kcup-rust"
+    packages, needs, root = crates()
+    locked = tomllib.loads((directory / "Cargo.lock").read_text())["package"]
+    checksums = {(package["name"], package["version"]): package.get("checksum") for package in locked}
+    found = {name: crate(package, checksums[package["name"], package["version"]]) for name, package in packages.items()}
     version = output("rustc", "--version", directory=directory).split()[1]
     return root, found, needs, component("generic", "rust-std", version)
 
@@ -68,13 +75,18 @@ def crate(package, checksum):
     return component("cargo", package["name"], package["version"], hashes=hashes, licenses=licenses)
 
 
+def modules():
+    """The modules of all packages in the program, each with its version and folder. The program's has no version."""
+    form = "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}"
+    command = ("go", "list", "-mod=readonly", "-deps", "-f", form, ".")
+    lines = set(output(*command, directory=ROOT / "kcup-go", CGO_ENABLED="0", GOOS="linux").split("\n")) - {""}
+    return {path: tuple(rest) for path, *rest in (line.split("\t") for line in lines)}
+
+
 def go():
-    """The program, the modules of all its packages, and their dependencies. The hashes in go.sum are not those of
-    files."""
+    """The program, its modules, and their dependencies. The hashes in go.sum are not those of files."""
     directory = ROOT / "kcup-go"
-    command = ("go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", ".")
-    lines = set(output(*command, directory=directory, CGO_ENABLED="0", GOOS="linux").split("\n")) - {""}
-    versions = dict(line.split(" ") for line in lines)
+    versions = {path: version for path, (version, _) in modules().items()}
     root = next(path for path, version in versions.items() if not version)
     versions[root] = (ROOT / "VERSION").read_text().strip()
     found = {path: component("golang", path, version) for path, version in versions.items()}
