@@ -1,48 +1,27 @@
-"""All of deploy/systemd under systemd as PID 1, in a container that systemd-nspawn boots from this machine's own /usr.
-Or from another system's, whose directory KCUP_MACHINE names:
+"""All of deploy/systemd under systemd as PID 1."""
 
-    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,curl,numactl trixie DIRECTORY
-"""
-
-import contextlib
-import fcntl
-import os
 import shutil
-import signal
-import socket
 import subprocess
-import tempfile
-import uuid
-from pathlib import Path
 
 import pytest
 from conftest import ROOT, docker
+from machine import ONE_TEXT, URL, Machine, alone, booted
 from runner.page import commands
 
 SCALING = ROOT / "docs" / "scaling.md"
 THERE = "/opt/kcup"
 POLICY = ROOT / "deploy" / "examples" / "mta-sts.txt"
-URL = "http://127.0.0.1:5000/.well-known/mta-sts.txt"
 # Of 100; `systemd-analyze security` calls anything below 10 SAFE.
 EXPOSURE = "5"
 OLDER = "before-253.conf"
-ONE_TEXT = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 
 
-class Machine:
-    """A booted system; `settings` is its /etc/default, and `policy` the policy that it serves."""
+class ByHand(Machine):
+    """With kcup installed by hand; `settings` is its /etc/default, and `policy` the policy that it serves."""
 
     def __init__(self, leader, settings, policy):
-        self.inside = ["nsenter", f"--target={leader}", "--all", "--"]
+        super().__init__(leader)
         self.settings, self.policy = settings, policy
-
-    def run(self, *command, check=True):
-        done = subprocess.run([*self.inside, *command], **ONE_TEXT, timeout=30, check=False)
-        assert done.returncode == 0 or not check, f"{' '.join(command)}: {done.stdout}\n{self.journal()}"
-        return done.stdout  # text, with CRLF read as LF
-
-    def journal(self, *options):
-        return self.run("journalctl", "--no-pager", *(options or ["--lines=20"]), check=False)
 
     def install(self):
         """As the first lines of kcup.service say."""
@@ -61,12 +40,6 @@ class Machine:
         found = self.run("systemd-analyze", "verify", "--man=no", *units).splitlines()
         return [line for line in found if not (self.is_old() and "service type, ignoring: notify-reload" in line)]
 
-    def ask(self):
-        return self.run("curl", "--silent", "--show-error", "--fail", "--max-time", "10", URL)
-
-    def show(self, unit, name):
-        return self.run("systemctl", "show", "--property", name, "--value", unit).strip()
-
 
 def mounts(directory):
     """What is mounted in the machine: the program, the policy, the settings, and deploy/."""
@@ -76,24 +49,8 @@ def mounts(directory):
     yield f"{ROOT / 'deploy'}:{THERE}/deploy"
 
 
-def wait_for_boot(notifications):
-    """Waits for systemd-nspawn's messages, as in sd_notify(3): the process id of PID 1 inside, and that it is up."""
-    told = {}
-    while told.get("READY") != "1":
-        told |= dict(line.split("=", 1) for line in notifications.recv(4096).decode().splitlines())
-    return told["X_NSPAWN_LEADER_PID"]
-
-
 @pytest.fixture(scope="module")
-def alone():
-    """Two machines at the same time would be in one control group."""
-    with Path(tempfile.gettempdir(), "kcup-machine.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-@pytest.fixture(scope="module")
-def machine(image, alone, tmp_path_factory):
+def machine(image, tmp_path_factory):
     directory = tmp_path_factory.mktemp("machine")
     (directory / "policy").mkdir()
     (directory / "default").mkdir()
@@ -101,35 +58,11 @@ def machine(image, alone, tmp_path_factory):
     container = docker("create", image).stdout.strip()
     docker("cp", f"{container}:/kcup", str(directory / "kcup"))
     docker("rm", container)
-    name = f"kcup-{uuid.uuid4().hex[:8]}"
-    options = [
-        "--quiet",
-        f"--directory={os.environ.get('KCUP_MACHINE', '/')}",
-        "--volatile=yes",
-        "--boot",
-        "--register=no",
-        "--keep-unit",
-        "--private-network",
-        f"--machine={name}",
-        "--console=pipe",
-        "--notify-ready=yes",
-        "--tmpfs=/usr/local/bin",
-        "--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self",
-        *(f"--bind-ro={mount}" for mount in mounts(directory)),
-    ]
-    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as notifications:
-        notifications.bind(str(directory / "notify"))
-        notifications.settimeout(60)
-        boot = ["systemd-nspawn", *options, "systemd.unit=basic.target"]
-        nspawn = subprocess.Popen(boot, stdin=subprocess.DEVNULL, env={"NOTIFY_SOCKET": str(directory / "notify")})
-        try:
-            leader = wait_for_boot(notifications)
-            machine = Machine(leader, directory / "default/kcup", directory / "policy/mta-sts.txt")
-            machine.install()
-            yield machine
-        finally:
-            nspawn.send_signal(signal.SIGTERM)  # halts the system inside
-            nspawn.wait(timeout=30)
+    bound = [f"--bind-ro={mount}" for mount in mounts(directory)]
+    with alone(), booted(directory, "--tmpfs=/usr/local/bin", *bound) as leader:
+        machine = ByHand(leader, directory / "default/kcup", directory / "policy/mta-sts.txt")
+        machine.install()
+        yield machine
 
 
 @pytest.fixture(autouse=True)

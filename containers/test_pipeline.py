@@ -51,8 +51,8 @@ def project(place, remote, registry):
             "DEPLOY_KEY": remote.key_file,
             "DEPLOY_KNOWN_HOSTS": known_hosts,
             "CI_REPOSITORY_URL": remote.repository,
-            # Of the images' tests, which `make test-containers` runs, too.
-            "PYTEST_ADDOPTS": "-k serves_a_mounted_file",
+            # Of the images' tests, which `make test-containers` runs, too; and all of the packages'.
+            "PYTEST_ADDOPTS": "-k 'serves_a_mounted_file or test_packages'",
         },
     )
 
@@ -77,12 +77,16 @@ def compiled():
 
 @pytest.fixture(scope="module")
 def prerelease(project, registry, compiled):
-    """A release branch's pipeline, the name that its images should have, and the existing tags."""
+    """A release branch's pipeline: the name that its images should have, the existing tags, and the packages' sums."""
     project.git("checkout", "--quiet", "-b", f"release-{TAG}")
     project.date_the_changelog()
     passed(project, *BUILD, "image-publish")
     name = f"{TAG}-{project.git('rev-parse', '--short=8', 'HEAD')}"
-    return name, {twin: registry.tags(repository(twin)) for twin in TWINS}
+    return name, {twin: registry.tags(repository(twin)) for twin in TWINS}, sums(project)
+
+
+def sums(project):
+    return project.artifact("images", "SHA256SUMS", "packages").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +116,8 @@ def refused(project, merged, remote, place):
 def released(project, merged, refused):
     """The pipelines of main and of the tag that it sets."""
     passed(project, "tag")
-    passed(project, *BUILD, "image-release", CI_COMMIT_TAG=TAG, CI_COMMIT_BRANCH="")
+    once = "-k 'serves_a_mounted_file or sums_are'"
+    passed(project, *BUILD, "image-release", CI_COMMIT_TAG=TAG, CI_COMMIT_BRANCH="", PYTEST_ADDOPTS=once)
     return TAG
 
 
@@ -121,7 +126,7 @@ def repository(twin):
 
 
 def test_a_release_branch_publishes_what_is_not_released_yet(twin, registry, prerelease):
-    name, tags = prerelease
+    name, tags, _ = prerelease
     assert tags[twin] == {name, *(f"{name}-{architecture}" for architecture in MACHINES)}
     assert set(registry.platforms(repository(twin), name)) == {f"linux/{architecture}" for architecture in MACHINES}
 
@@ -157,10 +162,11 @@ def test_a_tag_publishes_the_release(twin, registry, released):
     assert registry.platforms(repository(twin), "latest") == platforms
 
 
-def test_the_release_is_the_prerelease_to_the_byte(twin, registry, prerelease, released):
+def test_the_release_is_the_prerelease_to_the_byte(twin, project, registry, prerelease, released):
     """Both pipelines are of the same commit."""
     before = registry.platforms(repository(twin), prerelease[0])
     assert registry.platforms(repository(twin), released) == before
+    assert sums(project) == prerelease[2]
 
 
 @pytest.fixture

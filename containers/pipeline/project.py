@@ -82,9 +82,9 @@ class Project:
         )
         return done.returncode, done.stdout
 
-    def artifact(self, job, name):
+    def artifact(self, job, name, folder="release"):
         """A file that the job has left for download."""
-        return self.directory / ".gitlab-ci-local" / "artifacts" / job / "bin" / "release" / name
+        return self.directory / ".gitlab-ci-local" / "artifacts" / job / "bin" / folder / name
 
 
 def caches():
