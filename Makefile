@@ -29,15 +29,17 @@ GREMLINS := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Later versions need a module that the Go module proxy does not always have (go.digitalxero.dev/rpm).
 NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
+COSIGN := github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZ_SECONDS ?= 60
 ENGINE := containers/with-engine
 PIPELINE := containers/test_pipeline.py
 PACKAGES := containers/test_packages.py
-CONTAINERS = $(PYTEST) containers --ignore $(PIPELINE) --ignore $(PACKAGES)
+SIGNING := containers/test_signing.py
+CONTAINERS = $(PYTEST) containers $(addprefix --ignore ,$(PIPELINE) $(PACKAGES) $(SIGNING))
 
 SHELL_FILES = .ci/run .ci/needs .ci/newcomer kcup-rust/build kcup-go/build kcup-go/race kcup-go/mutated containers/build containers/base-images \
-  containers/save containers/with-engine release/latest release/package release/publish release/push \
+  containers/save containers/with-engine release/latest release/login release/package release/publish release/push release/sign \
   release/packages/postinstall release/packages/preremove release/packages/postremove share/completions/kcup.bash
 YAML_FILES = $(shell git ls-files '*.yml' '*.yaml')
 MARKDOWN_FILES = $(shell git ls-files '*.md')
@@ -51,7 +53,7 @@ PROFILED_RUST = RUSTFLAGS='-C force-frame-pointers=yes' CARGO_PROFILE_RELEASE_ST
 EACH := build install run test unit lint audit fuzz test-containers build-release sbom packages image image-publish image-release
 BUILD_IMAGES = containers/build rust $(ARCHITECTURES) && containers/build go $(ARCHITECTURES)
 .PHONY: help $(EACH) $(foreach twin,$(TWINS),$(addsuffix -$(twin),$(EACH))) race soak soak-readme mutants mutants-rust mutants-go mutants-suite test-vm test-engine vm vm-set-up verdicts corpus lint-shared readme clean \
-  newcomer audit-licences test-images test-packages get-version release-check release-prep release-publish ci-local ci-local-set-up containers-set-up e2e \
+  newcomer audit-licences test-images test-packages test-signing get-version release-check release-prep release-publish sign gitlab-release ci-local ci-local-set-up containers-set-up e2e \
   bench bench-all bench-ready bench-baselines bench-install bench-readme bench-guard $(SCENARIOS:%=bench-%) \
   unit-bench lint-bench $(TWINS:%=profile-%) $(TWINS:%=bin/profile/kcup-%)
 
@@ -362,8 +364,10 @@ packages: packages-rust packages-go
 $(addprefix packages-,$(TWINS)): packages-%: bin/tools/nfpm
 	release/package $*
 
-bin/tools/nfpm: Makefile
-	GOBIN=$(CURDIR)/bin/tools go install $(NFPM)
+bin/tools/nfpm: TOOL = $(NFPM)
+bin/tools/cosign: TOOL = $(COSIGN)
+bin/tools/nfpm bin/tools/cosign: Makefile
+	GOBIN=$(CURDIR)/bin/tools go install -trimpath -ldflags "-s -w" $(TOOL)
 	@touch $@
 
 ## test-packages                make them, install the .deb in a booted system, start its service, upgrade and remove it, as root
@@ -405,6 +409,18 @@ image-release: image-release-rust image-release-go
 
 $(addprefix image-release-,$(TWINS)): image-release-%: bin/tools/crane
 	latest=$$(release/latest "$(GIT_REMOTE)" "$(BRANCH)") && release/push $* v$(VERSION) $$latest
+
+## sign                         sign the images vX.Y.Z in that registry, their bills of materials, and SHA256SUMS in bin/packages
+sign: bin/tools/crane bin/tools/cosign
+	release/sign v$(VERSION)
+
+## test-signing                 try that with a key and a registry; the first time it compiles cosign, nine minutes of a CPU
+test-signing: bin/tools/crane bin/tools/cosign $(VENV)/containers.ok $(VENV)/release.ok
+	$(PYTEST) $(SIGNING)
+
+## gitlab-release               upload bin/packages and make the release vX.Y.Z, in a job of GitLab
+gitlab-release:
+	python3 release/gitlab.py
 
 bin/tools/crane: release/tools/go.mod
 	cd release/tools && go build -o ../../$@ github.com/google/go-containerregistry/cmd/crane

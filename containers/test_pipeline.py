@@ -9,6 +9,7 @@ from asking import PUBLISH, ask
 from conftest import POLICY, VERSION, docker
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from pipeline.api import Api
 from pipeline.git_remote import KIND, GitRemote
 from pipeline.project import PATH, Project
 from pipeline.registry import Registry
@@ -37,7 +38,13 @@ def registry(place):
 
 
 @pytest.fixture(scope="module")
-def project(place, remote, registry):
+def api():
+    with Api() as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def project(place, remote, registry, api):
     known_hosts = place / "known_hosts"
     known_hosts.write_text(remote.known_hosts())
     return Project(
@@ -51,6 +58,7 @@ def project(place, remote, registry):
             "DEPLOY_KEY": remote.key_file,
             "DEPLOY_KNOWN_HOSTS": known_hosts,
             "CI_REPOSITORY_URL": remote.repository,
+            **api.variables(),
             # Of the images' tests, which `make test-containers` runs, too; and all of the packages'.
             "PYTEST_ADDOPTS": "-k 'serves_a_mounted_file or test_packages'",
         },
@@ -60,7 +68,7 @@ def project(place, remote, registry):
 def passed(project, *jobs, **variables):
     status, printed = project.run(*jobs, **variables)
     assert status == 0, printed
-    assert project.variables["CI_REGISTRY_PASSWORD"] not in printed
+    assert not any(project.variables[secret] in printed for secret in ("CI_REGISTRY_PASSWORD", "CI_JOB_TOKEN"))
     return printed
 
 
@@ -117,7 +125,8 @@ def released(project, merged, refused):
     """The pipelines of main and of the tag that it sets."""
     passed(project, "tag")
     once = "-k 'serves_a_mounted_file or sums_are'"
-    passed(project, *BUILD, "image-release", CI_COMMIT_TAG=TAG, CI_COMMIT_BRANCH="", PYTEST_ADDOPTS=once)
+    jobs = [*BUILD, "image-release", "gitlab-release"]
+    passed(project, *jobs, CI_COMMIT_TAG=TAG, CI_COMMIT_BRANCH="", PYTEST_ADDOPTS=once)
     return TAG
 
 
@@ -167,6 +176,20 @@ def test_the_release_is_the_prerelease_to_the_byte(twin, project, registry, prer
     before = registry.platforms(repository(twin), prerelease[0])
     assert registry.platforms(repository(twin), released) == before
     assert sums(project) == prerelease[2]
+
+
+def test_the_release_links_everything_and_tells_what_is_new(project, registry, api, released):
+    release = api.releases[released]
+    text, _, images = release["description"].partition("\n\nImages: ")
+    assert text and text in (project.directory / "CHANGELOG.md").read_text()
+    assert f"{registry.address}/{repository(TWINS[0])}:{TAG}" in images
+    assert {link["name"] for link in release["assets"]["links"]} == set(api.files)
+    listed = {line.split("  ")[1] for line in sums(project).splitlines()}
+    assert {*listed, "SHA256SUMS"} == set(api.files)
+    for link in release["assets"]["links"]:
+        built = project.artifact("images", link["name"], "packages").read_bytes()
+        assert api.files[link["name"]] == built
+        assert link["url"] == f"{api.address}/projects/7/packages/generic/kcup/{VERSION}/{link['name']}"
 
 
 @pytest.fixture
