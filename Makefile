@@ -294,7 +294,7 @@ $(addprefix image-,$(TWINS)): image-%:
 ##                              without a suffix also ci-local and every benchmark
 test-containers: containers-set-up ci-local-set-up
 	$(ENGINE) bash -c '$(BUILD_IMAGES) && $(CONTAINERS) && $(PYTHON) -m pytest -q $(PIPELINE) \
-	  && export QUICK=1 && $(MAKE) bench-install bench-all'
+	  && export QUICK=1 && make bench-install bench-all'
 
 ## test-images                  build images with the programs in bin/release, test them and all of deploy/, and save them in bin/images
 test-images: containers-set-up
