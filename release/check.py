@@ -13,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
-# A host, and a path in which kcup is named.
-ADDRESS = re.compile(r"(?<![\w.-])(?:[\w-]+\.)+[a-z]+(?::\d+)?/[\w./-]*kcup[\w./-]*")
+# A host, and a path in which kcup is named; also as the default of a variable, ${NAME:-ADDRESS}.
+ADDRESS = re.compile(r"(?:(?<![\w.-])|(?<=:-))(?:\w[\w-]*\.)+[a-z]+(?::\d+)?/[\w./-]*kcup[\w./-]*")
 RELEASED = re.compile(rf"\[({VERSION.pattern})\] - (\d{{4}}-\d\d-\d\d)")
 
 

@@ -20,6 +20,7 @@ READ = [
         "kcup-go/go.mod",
         "CHANGELOG.md",
         "README.md",
+        "deploy/compose.yaml",
         "release/check.py",
     ),
     *("kcup-rust/Cargo.toml", "kcup-rust/Cargo.lock", "kcup-rust/fuzz/Cargo.lock"),
@@ -83,6 +84,12 @@ RUST = rf'(name = "kcup-rust"\nversion = )"{re.escape(VERSION)}"'
             "registry.gitlab.com/kcup",
             "registry.example.com/kcup",
             '"registry.example.com/kcup/kcup/kcup-rust" is',
+        ),
+        (
+            "deploy/compose.yaml",
+            ":-registry",
+            ":-mirror",
+            'deploy/compose.yaml: "mirror.gitlab.com/kcup/kcup/kcup-rust" is not',
         ),
         ("kcup-go/go.mod", "gitlab", "example", 'kcup-go/go.mod: "module gitlab.com/kcup/kcup/kcup-go" is not there'),
         (
