@@ -56,11 +56,11 @@ func serve(cfg *config.Config) (status int, err error) {
 		return 0, err // if that is nil, a signal came first (K-13)
 	}
 	ops.Tell(log.Warn, loaded.Warnings...)
-	s, err := server.New(cfg, loaded, access, log)
+	admin, err := ops.NewAdmin(cfg)
 	if err != nil {
 		return 0, err
 	}
-	admin, err := ops.NewAdmin(cfg)
+	s, err := server.New(cfg, loaded, access, log)
 	if err != nil {
 		return 0, err
 	}

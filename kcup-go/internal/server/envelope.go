@@ -30,8 +30,6 @@ const (
 	// and the file it is read from.
 	descriptors         = 3 + 2 + 2 + 3*2 + 1
 	descriptorsOfWorker = 2
-	// The same for --admin: its listener, three files of /proc, and its connections.
-	descriptorsOfAdmin = 4 + AdminConnections
 )
 
 // AdminConnections is the most connections of the admin listener (K-115).
@@ -107,7 +105,7 @@ func reservedDescriptors(threads int, admin bool) uint64 {
 	open, _ := os.ReadDir("/proc/self/fd") // without /proc the descriptors that we were given are not known
 	others := uint64(len(open) + descriptors + descriptorsOfWorker*threads)
 	if admin {
-		others += descriptorsOfAdmin
+		others += AdminConnections
 	}
 	return others
 }
