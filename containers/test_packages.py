@@ -68,7 +68,8 @@ def installed(twin, form):
     name = f"kcup-{twin}"
     yield from ("usr/bin/kcup", f"usr/bin/{name}", "usr/share/man/man1/kcup.1.gz", f"usr/share/man/man1/{name}.1.gz")
     yield from (f"usr/share/bash-completion/completions/{program}" for program in ("kcup", name))
-    yield from ("usr/share/fish/vendor_completions.d/kcup.fish", f"usr/share/zsh/{zsh}/_kcup")
+    yield from (f"usr/share/fish/vendor_completions.d/{program}.fish" for program in ("kcup", name))
+    yield f"usr/share/zsh/{zsh}/_kcup"
     documents = ("CHANGELOG.md.gz", "THIRD-PARTY-NOTICES.gz", "examples/mta-sts.txt")
     yield from (f"usr/share/doc/{name}/{document}" for document in documents)
     yield f"usr/share/doc/{name}/copyright" if form is deb else f"usr/share/licenses/{name}/LICENSE"
