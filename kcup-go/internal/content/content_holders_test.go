@@ -30,6 +30,14 @@ func TestTheLastReleaseGivesTheBytesBack(t *testing.T) {
 	if fd, at, ok := c.Offset(c.Variants[Gzip].Body); !ok || fd != variants.fd || at != int64(len(c.Variants[Brotli].Body)) {
 		t.Error("the variants are in no file")
 	}
+	if fd, at, ok := c.Offset(c.Bytes); !ok || fd != identity.fd || at != 0 {
+		t.Error("the identity is in no file")
+	}
+	for _, part := range [][]byte{nil, c.Bytes[:0], []byte("other")} {
+		if _, _, ok := c.Offset(part); ok {
+			t.Errorf("%q is in a file", part)
+		}
+	}
 	c.Acquire()
 	c.Release()
 	if !c.Alive() || !isMapped(parts[0]) || !isMapped(parts[1]) {

@@ -93,7 +93,7 @@ func TestAReloadNeedsRoomAndARegularFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	const some = 8192
-	due := some + forVariants(some, &config.Config{Compression: true})
+	const due = some + 4<<20 + 3*some // the second and the third for variants
 	for _, c := range []struct {
 		file     string
 		room     int64
@@ -140,8 +140,10 @@ func TestRoomIsAskedOnceOfAFileAndAsItComesOfAStream(t *testing.T) {
 		}
 	}
 	short := func(bytes int64) bool { return false }
-	if _, err := readAll(strings.NewReader("x"), 0, cfg, short); err != errNoMemory {
-		t.Error(err)
+	for text, want := range map[string]error{"x": errNoMemory, "": errEmpty} {
+		if _, err := readAll(strings.NewReader(text), 0, cfg, short); err != want {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 
@@ -157,5 +159,29 @@ func TestVariantsAreMadeQuicklyAndOnlyWhereTheyAreDue(t *testing.T) {
 			t.Errorf("%d bytes of %s: %v", c.size, c.name, got)
 		}
 		built.Release()
+	}
+}
+
+func TestAPartOfTheFileIsWorthAHugePage(t *testing.T) {
+	for length, want := range map[int64]int64{
+		999_999: 0, 1_000_000: huge, 2 << 20: huge, 2<<20 + 999_999: huge, 2<<20 + 1_000_000: 2 * huge,
+	} {
+		if got := inHugePages(length); got != want {
+			t.Errorf("%d: %d, want %d", length, got, want)
+		}
+	}
+	const length = 1_500_000 // no whole number of pages: what is in pages of any size has padding
+	for _, c := range []struct {
+		length, spare int64
+		moved         bool
+	}{{length, huge - length + huge, true}, {length, huge - length + huge - 1, false}, {999_999, 1 << 30, false}} {
+		source, err := readAll(strings.NewReader(strings.Repeat("x", int(c.length))), 0, &config.Config{MaxContent: 1 << 30}, always)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if source.Shared.Collapse(c.spare); (source.Shared.padding > 0) != c.moved {
+			t.Errorf("%d, %d to spare: a padding of %d", c.length, c.spare, source.Shared.padding)
+		}
+		source.Release()
 	}
 }

@@ -155,3 +155,20 @@ func TestWhatIsHeldTakesPartOfTheBudget(t *testing.T) {
 		}
 	}
 }
+
+// The kernel is asked until there is slack, of the connections in turn, and nobody is reset if it holds little.
+func TestReconcilingResetsNobodyWithoutNeed(t *testing.T) {
+	w, _, _ := acquainted(t, nil)
+	for range 7 {
+		another(t, w)
+	}
+	for slot := range w.slots {
+		w.account.set(&w.slots[slot], leastShare)
+	}
+	for _, c := range []struct{ budget, want int64 }{{4, 3}, {0, 1}} {
+		w.account.budget = c.budget * leastShare
+		if w.reconcile(); w.open != 8 || w.account.claimed != c.want*leastShare {
+			t.Errorf("%d open, %+v", w.open, w.account)
+		}
+	}
+}

@@ -91,6 +91,9 @@ mod tests {
         let mut progress = Progress::new(100_000, 100_000, 0);
         assert!(progress.is_enough(1000, 300) && progress.is_enough(1002, 300));
         assert_eq!((1004..2000).step_by(2).find(|&now| !progress.is_enough(now, 300)), Some(1302));
+        // A second is none.
+        let mut progress = Progress::new(100_000, 100_000, 0);
+        assert_eq!((10..2000).step_by(10).find(|&now| !progress.is_enough(now, 300)), Some(310));
     }
 
     #[test]
@@ -99,5 +102,8 @@ mod tests {
         assert_eq!(progress.rate(9), 0);
         progress.saw(1000);
         assert_eq!(progress.rate(9), 2000);
+        progress.wrote(1000);
+        progress.saw(1000);
+        assert_eq!(progress.rate(9), 3000);
     }
 }
