@@ -24,13 +24,15 @@ func newFile(t *testing.T, text string) string {
 	return name
 }
 
-// status is what the kernel says of a file, as far as isSame asks.
+// status is what the kernel says of a file.
 type status struct {
 	fs.FileInfo
 	stat syscall.Stat_t
 }
 
-func (s status) Sys() any { return &s.stat }
+func (s status) Sys() any           { return &s.stat }
+func (s status) Size() int64        { return s.stat.Size }
+func (s status) ModTime() time.Time { return time.Unix(s.stat.Mtim.Unix()) }
 
 func TestAChangeIsSeenInTheSizeAndInBothTimes(t *testing.T) {
 	for i, c := range []struct {
@@ -47,13 +49,27 @@ func TestAChangeIsSeenInTheSizeAndInBothTimes(t *testing.T) {
 	}
 }
 
+func TestAFileOfTheKernelIsNeverFresh(t *testing.T) {
+	now := time.Now().Unix()
+	for i, c := range []struct {
+		size, modified int64
+		want           bool
+	}{{1, now + 3600, true}, {0, now + 3600, false}, {1, now - 3, false}} {
+		if got := isFresh(status{stat: syscall.Stat_t{Size: c.size, Mtim: unixTime(c.modified)}}); got != c.want {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+}
+
+func unixTime(seconds int64) syscall.Timespec { return syscall.NsecToTimespec(seconds * 1e9) }
+
 // K-103: of a file that was written just now the bytes count, of another its times.
 func TestAFreshFileIsReadTwice(t *testing.T) {
 	for _, c := range []struct {
 		age   time.Duration
 		reads int
-	}{{0, 2}, {time.Hour, 1}} {
-		// Of a file in memory only the first write to a mapping changes a time.
+	}{{-time.Hour, 2}, {time.Hour, 1}} {
+		// Of a file in memory only the first write to a mapping changes a time, as long as its page stays.
 		fd, err := unix.MemfdCreate("a", unix.MFD_CLOEXEC)
 		if err == nil {
 			_, err = unix.Write(fd, []byte("some text"))
@@ -64,7 +80,10 @@ func TestAFreshFileIsReadTwice(t *testing.T) {
 		mapped, err := unix.Mmap(fd, 0, 9, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 		name, when := fmt.Sprintf("/proc/self/fd/%d", fd), time.Now().Add(-c.age)
 		if err == nil {
+			err = unix.Mlock(mapped)
 			mapped[0] = 'S'
+		}
+		if err == nil {
 			err = os.Chtimes(name, when, when)
 		}
 		if err != nil {

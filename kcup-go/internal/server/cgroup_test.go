@@ -67,6 +67,7 @@ func TestLimitsAndWhatIsLeftAreReadFromBothVersionsOfCgroups(t *testing.T) {
 	}{
 		{"4:memory:/outer/inner\n1:cpu:/x", "max", 104857600, 100057600, 7000000, false},
 		{"4:cpu,memory:/outer/inner", "max", 104857600, 100057600, 7000000, false},
+		{"4:memory:/", "max", 0, math.MaxInt64, 9000000, false}, // 2^60 is none
 		{"x\n4:name=systemd:/\n0::/", "max", 0, math.MaxInt64, 0, false},
 		{"0::/not/visible/here", "5000000", 5000000, 500000, 0, true},
 		{"4:memory:/outer\n0::/", "5000000", 5000000, 500000, 7000000, true},
