@@ -103,6 +103,12 @@ def test_a_package_needs_nothing(twin, architecture):
     assert output(*query, "--configfiles", text=True) == f"{SETTINGS}\n"
 
 
+def test_rpm_refuses_the_other_program(twin, tmp_path):
+    unpack_rpm(rpm(twin, HERE), tmp_path)
+    with pytest.raises(subprocess.CalledProcessError):
+        unpack_rpm(rpm({"rust": "go", "go": "rust"}[twin], HERE), tmp_path)
+
+
 @pytest.mark.parametrize("architecture", MACHINES)
 def test_an_archive_is_whole(twin, architecture):
     name = f"kcup-{twin}-{VERSION}-linux-{architecture}"

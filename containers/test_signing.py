@@ -32,7 +32,7 @@ class Release:
             "CI_REGISTRY_PASSWORD": registry.password,
             "DOCKER_CONFIG": str(directory / "docker"),
             "COSIGN_PASSWORD": "",
-            "SIGN_WITH": "--key cosign.key --signing-config alone.json",
+            "SIGN_WITH": "--key env://COSIGN_PRIVATE_KEY --signing-config alone.json",
         }
         for folder in ("release", "bin/release", "bin/packages"):
             (directory / folder).mkdir(parents=True)
@@ -45,6 +45,7 @@ class Release:
             (directory / f"bin/release/kcup-{twin}.cdx.json").write_text(json.dumps({**BILL, "name": twin}))
             self.push(f"{self.image}/kcup-{twin}:v1.2.3", twin)
         self.run(TOOLS / "cosign", "generate-key-pair")
+        self.environment["COSIGN_PRIVATE_KEY"] = (directory / "cosign.key").read_text()
         none = [f"--no-default-{service}" for service in ("fulcio", "oidc", "rekor", "tsa")]
         self.run(TOOLS / "cosign", "signing-config", "create", *none, "--out", "alone.json")
 
