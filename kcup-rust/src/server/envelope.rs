@@ -213,7 +213,8 @@ mod tests {
             let parts = (envelope.max_connections, envelope.kept, envelope.short);
             assert_eq!(parts, (wanted.min(affordable), kept, short));
         }
-        let least = least(2);
+        // K-104: 64 connections, and for each worker two heads and a response.
+        let least = 64 * 4096 + 2 * (2 * 16_384 + 32_768);
         for (free, fits) in [(least - 1, false), (least, true)] {
             assert_eq!(envelope(0, Some(RESTING + free), 1 << 20).fits, fits);
         }
