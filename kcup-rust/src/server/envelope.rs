@@ -179,9 +179,10 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_away_where_nothing_is_short() {
-        for memory in [None, Some(128 << 20)] {
+        for (memory, kept) in [(None, 64 << 20), (Some(128 << 20), ((124 << 20) - 66 - 20_000 * 4096) / 4)] {
             let envelope = envelope(66, memory, 1 << 20);
-            assert_eq!((envelope.max_connections, envelope.short), (20_000, false));
+            assert_eq!((envelope.max_connections, envelope.short, envelope.fits), (20_000, false, true));
+            assert_eq!((envelope.kept, envelope.sockets), (kept, 256 << 20));
         }
     }
 
