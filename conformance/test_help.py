@@ -10,7 +10,7 @@ READING = ["--file", "--stdin-read-timeout-seconds", "--max-content-bytes"]
 # The words of each command, with all options that its help describes.
 COMMANDS = {
     (): [option.long for option in options()] + ["--help", "--version"],
-    ("healthcheck",): ["--host", "--port", "--path", "--status", "--preset", "--help"],
+    ("healthcheck",): ["--host", "--port", "--tls-cert", "--tls-key", "--path", "--status", "--preset", "--help"],
     ("mta-sts",): ["--help"],
     ("mta-sts", "lint"): [*READING, "--format", "--help"],
     ("mta-sts", "txt"): [*READING, "--domain", "--help"],

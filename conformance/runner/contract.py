@@ -49,9 +49,10 @@ def options():
     return [option(*cells) for cells in rows("| `-", 4) if cells[1]]
 
 
-def metrics():
-    """The rows of the table, in its order."""
-    return [Metric(name.strip("`"), kind, labels(cell), text) for name, kind, cell, text in rows("| `", 4, METRIC)]
+def metrics(tls=False):
+    """The rows of the table, in its order; by default without those that are there only with TLS."""
+    table = [Metric(name.strip("`"), kind, labels(cell), text) for name, kind, cell, text in rows("| `", 4, METRIC)]
+    return [metric for metric in table if tls or not metric.name.startswith("kcup_tls_")]
 
 
 @cache
@@ -65,7 +66,7 @@ def wording(template):
     """A number of 1 has the singular."""
     text = re.sub(r"\bN (\w+)s\b", r"(?:1 \1|(?!1 )\\d+ \1s)", re.escape(template).replace("\\ ", " "))
     text = re.sub(r"\b[NMLC]\b", r"\\d+", text)
-    return re.sub(r"\b(?:ID|NAME|TYPE|PATH|WHY|REASON|PEER|URL|PARTS|SEVERITY|MESSAGE)\b", ".+", text)
+    return re.sub(r"\b(?:ID|NAME|TYPE|PATH|TIME|WHY|REASON|PEER|URL|PARTS|SEVERITY|MESSAGE)\b", ".+", text)
 
 
 def is_event(message, level):

@@ -23,12 +23,12 @@ _kcup() {
     --log-format) words='text json' ;;
     --format) words='text json' ;;
     --mode) words='enforce testing none' ;;
-    -f | --file) files=yes ;;
+    -f | --file | --tls-cert | --tls-key) files=yes ;;
     --text | --stdin-read-timeout-seconds | --max-content-bytes | --reload-interval-seconds | -h | --host | -p | --port | --path | --content-type | --header | --max-connections | --header-timeout-seconds | --idle-timeout-seconds | --write-timeout-seconds | --shutdown-timeout-seconds | --threads | --admin | --trusted-proxy | --domain | --mx | --max-age) ;;
     *)
       case $command in
-        "") words='healthcheck mta-sts --file --text --stdin-read-timeout-seconds --max-content-bytes --reload-interval-seconds --preset --host --port --path --status --content-type --header --compression --max-connections --header-timeout-seconds --idle-timeout-seconds --write-timeout-seconds --shutdown-timeout-seconds --threads --sandbox --admin --access-log --trusted-proxy --log-level --log-format --help --version' files=yes ;;
-        "healthcheck") words='--host --port --path --status --preset --help' ;;
+        "") words='healthcheck mta-sts --file --text --stdin-read-timeout-seconds --max-content-bytes --reload-interval-seconds --preset --host --port --tls-cert --tls-key --path --status --content-type --header --compression --max-connections --header-timeout-seconds --idle-timeout-seconds --write-timeout-seconds --shutdown-timeout-seconds --threads --sandbox --admin --access-log --trusted-proxy --log-level --log-format --help --version' files=yes ;;
+        "healthcheck") words='--host --port --tls-cert --tls-key --path --status --preset --help' ;;
         "mta-sts") words='lint txt new --help' ;;
         "mta-sts lint") words='--file --stdin-read-timeout-seconds --max-content-bytes --format --help' files=yes ;;
         "mta-sts txt") words='--file --stdin-read-timeout-seconds --max-content-bytes --domain --help' files=yes ;;

@@ -7,6 +7,8 @@ complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l rel
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l preset -x -a 'mta-sts' -d 'mta-sts: check the content and serve it as an MTA-STS policy'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l host -s h -x -d 'address to listen on: IPv4, IPv6 (:: also listens for IPv4), localhost, or unix:PATH for a unix socket'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l port -s p -x -d 'port to listen on; 0 picks a free one'
+complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l tls-cert -r -F -d 'speak TLS, with the certificates in this PEM file, the server\'s own first; needs --tls-key'
+complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l tls-key -r -F -d 'the certificate\'s private key, in a PEM file'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l path -x -d 'serve only this exact path, such as /index.html'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l status -x -a '200 400 401 403 404 410 421 429 451 500 501 502 503 504' -d 'status code of the response that has the content'
 complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -l content-type -x -d 'content-type to send, verbatim'
@@ -31,6 +33,8 @@ complete -c kcup -n 'not __fish_seen_subcommand_from healthcheck mta-sts' -a mta
 complete -c kcup -n '__fish_seen_subcommand_from healthcheck' -f
 complete -c kcup -n '__fish_seen_subcommand_from healthcheck' -l host -s h -x -d 'address of the server, or unix:PATH'
 complete -c kcup -n '__fish_seen_subcommand_from healthcheck' -l port -s p -x -d 'port of the server'
+complete -c kcup -n '__fish_seen_subcommand_from healthcheck' -l tls-cert -r -F -d 'ask over TLS, and expect this certificate'
+complete -c kcup -n '__fish_seen_subcommand_from healthcheck' -l tls-key -r -F -d 'needed with --tls-cert, but not read'
 complete -c kcup -n '__fish_seen_subcommand_from healthcheck' -l path -x -d 'path to request'
 complete -c kcup -n '__fish_seen_subcommand_from healthcheck' -l status -x -a '200 400 401 403 404 410 421 429 451 500 501 502 503 504' -d 'status code to expect'
 complete -c kcup -n '__fish_seen_subcommand_from healthcheck' -l preset -x -a 'mta-sts' -d 'mta-sts: request the path of a policy'
