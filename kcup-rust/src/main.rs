@@ -10,7 +10,7 @@ use kcup_rust::content::{self, cannot, policy};
 use kcup_rust::ops::{
     self, admin::Admin, health, notify::Notifier, reload::Reload, sandbox, signals::Stop, stream,
 };
-use kcup_rust::server::{self, Listener, Server};
+use kcup_rust::server::{self, Listener, Server, tls::Certificate};
 
 fn main() -> ExitCode {
     // The kernel may make a huge page of each stack of 2 MiB, std's default, but not of shorter ones.
@@ -43,19 +43,24 @@ fn run(options: Options) -> Result<(), String> {
 
 async fn serve(options: Arc<Options>, passed: Option<Listener>) -> Result<(), String> {
     let mut stop = Stop::new().map_err(cannot("take signals"))?;
+    let certificate = match options.tls.clone() {
+        Some(files) => Some(content::apart(move || Certificate::load(&files)).await?),
+        None => None,
+    };
     let Some(content) = content::load_unless(stop.next(), &options, server::has_memory(&options)).await?
     else {
         return Ok(());
     };
     let admin = options.admin.map(Admin::open).transpose()?;
     let listener = passed.map_or_else(|| Listener::bind(&options.host, options.port), Ok)?;
-    let place = listener.name.clone();
-    let mut server = Server::new(listener, &options, content)?;
+    let place = listener.place(options.tls.is_some());
+    let mut server = Server::new(listener, &options, content, certificate)?;
     let manager = Notifier::from_env();
     sandbox::enter(&options)?;
     server.start()?;
+    let mut reload = Reload::new(&options)?;
+    reload.announce(&server);
     server.view().responses().content.news(&options, None).iter().for_each(|event| log::info!("{event}"));
-    let reload = Reload::new(&options)?;
     admin.map_or(Ok(()), |admin| admin.start(server.view().clone(), reload.counts.clone()))?;
     // A manager that does not read must not keep clients waiting.
     let beside = async {

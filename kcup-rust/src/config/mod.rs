@@ -22,7 +22,7 @@ use usage::Line;
 
 pub use check::is_token_byte;
 pub use command::{Parsed, Question};
-pub use options::Options;
+pub use options::{Options, TlsFiles};
 pub use proxies::Proxies;
 pub use value::{Compression, Host, LineFormat, LogFormat, Preset, Sandbox, escaped, quoted};
 
@@ -47,5 +47,6 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, String>
         .get_matches_from_safe(std::iter::once(program).chain(pairs))
         .map_err(|_| "the command line cannot be read (see kcup --help)")?;
     let given = Given { matches, rows };
-    command.meaning(given.with_preset(given.with_one_source(given.meaning()?)?)?)
+    let options = given.with_preset(given.with_one_source(given.meaning()?)?)?;
+    command.meaning(given.with_both_tls_files(options)?)
 }

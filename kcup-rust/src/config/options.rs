@@ -55,6 +55,8 @@ pub struct Options {
     /// `None` is no access log.
     pub access_log: Option<LineFormat>,
     pub trusted_proxies: Proxies,
+    /// `None` is no TLS.
+    pub tls: Option<TlsFiles>,
     pub log_level: LevelFilter,
     pub log_format: LogFormat,
 }
@@ -82,6 +84,13 @@ impl Options {
             _ => self.name(),
         }
     }
+}
+
+/// The files of `--tls-cert` and `--tls-key`.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
 }
 
 /// The values given on the command line and in the environment.
@@ -127,6 +136,12 @@ impl Given {
             admin: self.maybe("admin", &table.admin, address_and_port)?,
             access_log: self.one("access-log", &table.access_log, word)?,
             trusted_proxies: self.maybe("trusted-proxy", &table.trusted_proxy, proxies)?.unwrap_or_default(),
+            tls: {
+                let files =
+                    (self.filled("tls-cert", table.tls_cert)?, self.filled("tls-key", table.tls_key)?);
+                let files = files.0.zip(files.1);
+                files.map(|(certificate, key)| TlsFiles { certificate: certificate.into(), key: key.into() })
+            },
             log_level: self.one("log-level", &table.log_level, word)?,
             log_format: self.one("log-format", &table.log_format, word)?,
         })
@@ -183,6 +198,16 @@ impl Given {
             _ => options.file = None,
         }
         Ok(options)
+    }
+
+    /// The options, if neither of the two files for TLS is given without the other (K-150).
+    pub fn with_both_tls_files(&self, options: Options) -> Result<Options, String> {
+        let is_given = |name| self.matches.is_present(name);
+        match (is_given("tls-cert"), is_given("tls-key")) {
+            (true, false) => Err("--tls-cert needs --tls-key (or TLS_KEY)".into()),
+            (false, true) => Err("--tls-key needs --tls-cert (or TLS_CERT)".into()),
+            _ => Ok(options),
+        }
     }
 
     /// The words for what is wrong with a value.

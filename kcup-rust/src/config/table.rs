@@ -57,6 +57,10 @@ pub struct Table {
     pub access_log: String,
     #[structopt(long, env)]
     pub trusted_proxy: Option<String>,
+    #[structopt(long, env, parse(from_os_str))]
+    pub tls_cert: Option<OsString>,
+    #[structopt(long, env, parse(from_os_str))]
+    pub tls_key: Option<OsString>,
     #[structopt(long, env, default_value = "info")]
     pub log_level: String,
     #[structopt(long, env, default_value = "text")]
@@ -112,7 +116,7 @@ pub fn tidy_environment(rows: &[Row]) {
 
 /// Replaces bytes that are not UTF-8 in a value that is neither a text nor a path.
 pub fn readable(row: &Row, value: OsString) -> OsString {
-    if ["file", "text", "host"].contains(&row.name) {
+    if ["file", "text", "host", "tls-cert", "tls-key"].contains(&row.name) {
         return value;
     }
     match String::from_utf8_lossy(value.as_bytes()) {

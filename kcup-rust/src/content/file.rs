@@ -23,8 +23,8 @@ pub type HasMemory<'a> = &'a dyn Fn(u64) -> bool;
 pub const BUFFER: usize = 64 << 10;
 
 /// A file that changes while it is read is read again this often, at these intervals (K-103).
-const REREADS: usize = 10;
-const PAUSE: Duration = Duration::from_millis(100);
+pub const REREADS: usize = 10;
+pub const REREAD_PAUSE: Duration = Duration::from_millis(100);
 const NOT_REGULAR: &str = "it is not a regular file";
 
 /// A file modified less than this ago may still be being written: a write sets the file's time only when it begins.
@@ -38,7 +38,7 @@ pub fn steady<T>(
 ) -> io::Result<(T, SystemTime)> {
     for attempt in 0..=REREADS {
         if attempt > 0 {
-            thread::sleep(PAUSE);
+            thread::sleep(REREAD_PAUSE);
         }
         // Before it is opened, so that a FIFO's writer does not mistake us for a reader; and again what was opened.
         judge(&path.metadata()?)?;
@@ -116,6 +116,20 @@ impl Read for Regular {
 fn version(metadata: &Metadata) -> [i64; 5] {
     let size = metadata.size() as i64;
     [size, metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()]
+}
+
+/// Reads a regular file of at most `most` bytes whole. Fails if it is empty.
+pub fn small(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let read = |file: &mut Regular, size: u64| {
+        let too_large = || io::Error::other(format!("it is larger than {}", counted(most, "byte")));
+        let mut bytes = Vec::new();
+        if size <= most {
+            file.take(most + 1).read_to_end(&mut bytes)?;
+        }
+        if size.max(bytes.len() as u64) > most { Err(too_large()) } else { Ok(bytes) }
+    };
+    let (bytes, _) = steady(path, read)?;
+    if bytes.is_empty() { Err(io::Error::other(super::source::EMPTY)) } else { Ok(bytes) }
 }
 
 /// Reads a stream: standard input, or a file that is not a regular one.

@@ -17,6 +17,7 @@ use sha2::Sha256;
 
 use crate::config::{Compression, Options, Preset};
 
+pub use file::{REREAD_PAUSE, REREADS, small as small_file};
 pub use load::{apart, load_unless};
 pub use reason::{cannot, counted, reason};
 pub use shared::{Filling, Shared};
@@ -119,7 +120,8 @@ impl Content {
     }
 }
 
-fn digest(bytes: &[u8]) -> Digest {
+/// The digest of these bytes.
+pub fn digest(bytes: &[u8]) -> Digest {
     <Sha256 as sha2::Digest>::digest(bytes).into()
 }
 

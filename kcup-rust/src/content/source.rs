@@ -47,7 +47,7 @@ impl Source {
     }
 }
 
-const EMPTY: &str = "it is empty";
+pub const EMPTY: &str = "it is empty";
 
 fn empty() -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, EMPTY)

@@ -156,6 +156,12 @@ impl Sources {
             reloads_failed: self.reloads.failed.load(Relaxed),
             content: content.identity.body.len() as u64,
             loaded: content.loaded,
+            tls: self.view.tls.as_deref().map(|tls| metrics::Tls {
+                expires: tls.certificate().expires,
+                ok: tls.handshakes.ok.load(Relaxed),
+                failed: tls.handshakes.failed.load(Relaxed),
+                timeout: tls.handshakes.timeout.load(Relaxed),
+            }),
             version: env!("CARGO_PKG_VERSION"),
             implementation: "rust",
             process: self.process.numbers(),

@@ -16,9 +16,21 @@ pub struct Numbers {
     pub content: u64,
     /// Seconds since 1970.
     pub loaded: i64,
+    pub tls: Option<Tls>,
     pub version: &'static str,
     pub implementation: &'static str,
     pub process: process::Numbers,
+}
+
+/// The values of the metrics `kcup_tls_*` (K-154).
+#[derive(Debug)]
+pub struct Tls {
+    /// Seconds since 1970.
+    pub expires: i64,
+    /// Handshakes by their result.
+    pub ok: u64,
+    pub failed: u64,
+    pub timeout: u64,
 }
 
 /// The text of a page.
@@ -76,6 +88,12 @@ pub fn render(numbers: &Numbers) -> String {
     text.number("kcup_content_bytes", "Size of the content, without its variants.", numbers.content);
     let help = "When the content was loaded, in seconds since 1970.";
     text.number("kcup_content_loaded_timestamp_seconds", help, numbers.loaded);
+    if let Some(Tls { expires, ok, failed, timeout }) = numbers.tls {
+        let help = "When the certificate expires, in seconds since 1970.";
+        text.number("kcup_tls_certificate_expiry_timestamp_seconds", help, expires);
+        let results = [("ok", ok), ("failed", failed), ("timeout", timeout)];
+        text.labelled("kcup_tls_handshakes_total", "TLS handshakes, by result.", "result", &results);
+    }
     let labels = format!("{{version=\"{version}\",implementation=\"{implementation}\"}}");
     text.metric("kcup_build_info", "1, labelled with what runs.", [(labels, "1".into())]);
     text.hundredths("process_cpu_seconds_total", "User and system CPU time, in seconds.", process.cpu);

@@ -3,10 +3,10 @@
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::signal::unix::Signal;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::notify::Notifier;
 use super::signals;
@@ -14,6 +14,7 @@ use crate::config::Options;
 use crate::content::{self, Content, Digest, Source, cannot};
 use crate::respond::Responses;
 use crate::server::Server;
+use crate::server::tls::Certificate;
 
 /// Reloads by their result (K-119).
 #[derive(Debug, Default)]
@@ -27,6 +28,15 @@ pub struct Reload {
     pub counts: Arc<Reloads>,
     options: Arc<Options>,
     hangups: Signal,
+    content: Followed,
+    certificate: Followed,
+    /// When to look next whether the certificate is about to expire.
+    notice: Option<Instant>,
+}
+
+/// What a reload reads: the content, or the certificate with its key.
+#[derive(Debug, Default)]
+struct Followed {
     settling: Settling,
     /// The failure of the last read, which was logged.
     failure: Option<String>,
@@ -40,8 +50,9 @@ impl Reload {
             counts: Arc::default(),
             options: options.clone(),
             hangups: signals::hangups().map_err(cannot("take signals"))?,
-            settling: Settling::default(),
-            failure: None,
+            content: Followed::default(),
+            certificate: Followed::default(),
+            notice: None,
         })
     }
 
@@ -54,39 +65,112 @@ impl Reload {
                 _ = self.hangups.recv() => {
                     manager.reloading().await;
                     // A failure is logged on each SIGHUP, even if it is the same again.
-                    self.failure = None;
+                    (self.content.failure, self.certificate.failure) = (None, None);
+                    let renewed = self.renew(server).await;
                     let read = self.read(server).await;
-                    self.load(read, server).await;
+                    let loaded = self.load(read, server).await;
+                    self.count(renewed && loaded);
                     manager.ready().await;
                 }
                 () = after(pause) => pause = self.poll(server).await,
+                () = at(self.notice) => self.warn(server),
             }
         }
     }
 
-    /// Checks the file, and returns when to check again. It is read whole only if it seems to have changed.
+    /// Checks the files, and returns when to check again.
     async fn poll(&mut self, server: &Server) -> Option<Duration> {
+        let unsettled = [self.poll_certificate(server).await, self.poll_content(server).await];
+        match unsettled.contains(&Outcome::Unsettled) {
+            true => Some(SETTLING_TIME),
+            false => self.options.reload_interval,
+        }
+    }
+
+    /// Checks the file. It is read whole only if it seems to have changed.
+    async fn poll_content(&mut self, server: &Server) -> Outcome {
         let loaded = server.view().responses();
         let loaded = &loaded.content;
-        let outcome = if !self.settling.is_pending() {
+        let outcome = if !self.content.settling.is_pending() {
             let (options, once) = (self.options.clone(), loaded.one_shot);
             let sight = content::apart(move || content::look(&options, once)).await;
-            self.settling.judge(sight, &loaded.source_digest)
+            self.content.settling.judge(sight, &loaded.source_digest)
         } else {
             let read = self.read(server).await;
             let sight = read.as_ref().map(|source| source.digest).map_err(Clone::clone);
-            let outcome = self.settling.judge(sight, &loaded.source_digest);
+            let outcome = self.content.settling.judge(sight, &loaded.source_digest);
             if outcome == Outcome::Settled {
-                self.load(read, server).await;
+                let loaded = self.load(read, server).await;
+                self.count(loaded);
             }
             outcome
         };
-        match outcome {
-            Outcome::Unsettled => return Some(SETTLING_TIME),
-            Outcome::Unchanged => self.failure = None,
-            Outcome::Settled => (),
+        if outcome == Outcome::Unchanged {
+            self.content.failure = None;
         }
-        self.options.reload_interval
+        outcome
+    }
+
+    /// Checks the files of the certificate and its key.
+    async fn poll_certificate(&mut self, server: &Server) -> Outcome {
+        let (Some(tls), Some(files)) = (&server.view().tls, self.options.tls.clone()) else {
+            return Outcome::Unchanged;
+        };
+        let sight = content::apart(move || Certificate::look(&files)).await;
+        let outcome = self.certificate.settling.judge(sight, &tls.certificate().digest);
+        match outcome {
+            Outcome::Unchanged => self.certificate.failure = None,
+            Outcome::Unsettled => (),
+            Outcome::Settled => {
+                let renewed = self.renew(server).await;
+                self.count(renewed);
+            }
+        }
+        outcome
+    }
+
+    /// Reads the certificate and its key again, and lets handshakes use them, or logs why that failed (K-156). Without TLS there
+    /// is nothing to do.
+    async fn renew(&mut self, server: &Server) -> bool {
+        let (Some(tls), Some(files)) = (&server.view().tls, self.options.tls.clone()) else {
+            return true;
+        };
+        match content::apart(move || Certificate::load(&files)).await {
+            Ok(certificate) => {
+                self.certificate.failure = None;
+                if certificate.digest != tls.certificate().digest {
+                    tls.replace(certificate);
+                    self.announce(server);
+                }
+                true
+            }
+            Err(failure) => {
+                self.certificate.fail(failure, "certificate");
+                false
+            }
+        }
+    }
+
+    /// Tells of the certificate that is in use (K-153).
+    pub fn announce(&mut self, server: &Server) {
+        if let Some(tls) = &server.view().tls {
+            log::info!("{}", tls.certificate().news());
+            self.warn(server);
+        }
+    }
+
+    /// Warns if the certificate is about to expire.
+    fn warn(&mut self, server: &Server) {
+        if let Some(tls) = &server.view().tls {
+            let (warning, next) = tls.certificate().warning(SystemTime::now());
+            warning.inspect(|warning| log::warn!("{warning}"));
+            self.notice = Some(Instant::now() + next);
+        }
+    }
+
+    fn count(&self, loaded: bool) {
+        let result = if loaded { &self.counts.ok } else { &self.counts.failed };
+        result.fetch_add(1, Relaxed);
     }
 
     async fn read(&self, server: &Server) -> Result<Source, String> {
@@ -100,8 +184,8 @@ impl Reload {
         content::apart(move || content::again(&options, once, memory)).await
     }
 
-    /// Serves the content that was read, or logs why that failed.
-    async fn load(&mut self, read: Result<Source, String>, server: &Server) {
+    /// Serves the content that was read, or logs why that failed. Returns whether it did not.
+    async fn load(&mut self, read: Result<Source, String>, server: &Server) -> bool {
         let (options, spare) = (self.options.clone(), server.spare());
         let make = move || Ok(Responses::new(Content::new(read?, &options)?.collapse(spare), &options));
         match content::apart(make).await {
@@ -109,25 +193,34 @@ impl Reload {
                 let news = responses.content.news(&self.options, Some(&server.view().responses().content));
                 server.replace(responses).await;
                 news.iter().for_each(|event| log::info!("{event}"));
-                self.counts.ok.fetch_add(1, Relaxed);
-                self.failure = None;
+                self.content.failure = None;
+                true
             }
             Err(failure) => {
                 server.abandon();
-                self.fail(failure);
+                self.content.fail(failure, "content");
+                false
             }
         }
     }
+}
 
-    /// Logs it line by line, unless the last read failed in the same way (K-101).
-    fn fail(&mut self, failure: String) {
-        self.counts.failed.fetch_add(1, Relaxed);
+impl Followed {
+    /// Logs a failure line by line, unless the last read failed in the same way (K-101).
+    fn fail(&mut self, failure: String, what: &str) {
         if self.failure.as_ref() != Some(&failure) {
             let mut lines = failure.lines();
-            lines.next().inspect(|line| log::warn!("{line}; the last good content stays"));
+            lines.next().inspect(|line| log::warn!("{line}; the last good {what} stays"));
             lines.for_each(|line| log::warn!("{line}"));
             self.failure = Some(failure);
         }
+    }
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
     }
 }
 

@@ -22,7 +22,7 @@ pub fn enter(options: &Options) -> Result<(), String> {
     if options.sandbox == Sandbox::Off {
         return Ok(());
     }
-    let missing = restrict(options.file.as_deref()).join(", ");
+    let missing = restrict(&files(options), options.tls.is_some()).join(", ");
     match options.sandbox {
         _ if missing.is_empty() => (),
         Sandbox::Required => {
@@ -33,17 +33,26 @@ pub fn enter(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
+/// The files that reloads read.
+fn files(options: &Options) -> Vec<&Path> {
+    let tls = options.tls.iter().flat_map(|tls| [&*tls.certificate, &*tls.key]);
+    options.file.as_deref().into_iter().chain(tls).collect()
+}
+
 /// Applies the parts that the kernel offers, and returns the others (K-131). The filter is last, since it forbids calls that
 /// the other parts need.
-fn restrict(file: Option<&Path>) -> Vec<&'static str> {
+fn restrict(files: &[&Path], tls: bool) -> Vec<&'static str> {
     // rustix looks for the vDSO at its first call; before Linux 6.4 that takes a file.
     let _ = clock_gettime(ClockId::Monotonic);
     let no_core = Rlimit { current: Some(0), maximum: Some(0) };
     let parts = [
         ("RLIMIT_CORE", setrlimit(Resource::Core, no_core).is_ok()),
-        ("Landlock", is_landlocked(&file.map_or(Vec::new(), readable)).unwrap_or(false)),
+        (
+            "Landlock",
+            is_landlocked(&Vec::from_iter(files.iter().flat_map(|file| readable(file)))).unwrap_or(false),
+        ),
         ("capset", drop_capabilities().is_ok()),
-        ("seccomp", filter::enter().is_ok()),
+        ("seccomp", filter::enter(tls).is_ok()),
     ];
     parts.into_iter().filter(|(_, done)| !done).map(|(name, _)| name).collect()
 }
@@ -102,7 +111,7 @@ mod tests {
     /// Runs `inside` in a sandbox. Threads can be sealed one by one, so the other tests are not.
     fn sealed<T: Send + 'static>(file: Option<PathBuf>, inside: impl FnOnce() -> T + Send + 'static) -> T {
         let thread = thread::spawn(move || {
-            assert_eq!(restrict(file.as_deref()), Vec::<&str>::new());
+            assert_eq!(restrict(&Vec::from_iter(file.as_deref()), false), Vec::<&str>::new());
             // What is given up is given up in new threads too.
             thread::spawn(inside).join().unwrap()
         });

@@ -18,6 +18,7 @@ use tokio::io::unix::AsyncFd;
 use super::listen::{Listener, set_accepted_options};
 use super::status::AcceptorWaker;
 use super::sys::FLAGS;
+use super::tls::Terminators;
 use super::worker::{Arrival, Handle, Message};
 use crate::access_log::Peer;
 use crate::content::reason;
@@ -51,6 +52,8 @@ pub struct Acceptor {
     pub max_connections: Cell<usize>,
     /// Whether workers need to know the client of a connection.
     named: bool,
+    /// With TLS, the terminators.
+    tls: Option<Terminators>,
     complained: Cell<Option<Instant>>,
     /// The time since which a client waits and no silent connection has made room.
     crowded: Cell<Option<Instant>>,
@@ -65,6 +68,7 @@ impl Acceptor {
         workers: Vec<Handle>,
         waker: Arc<AcceptorWaker>,
         named: bool,
+        tls: Option<Terminators>,
     ) -> io::Result<Acceptor> {
         let Listener { socket, unix, .. } = listener;
         // SAFETY: an `OwnedFd` keeps its descriptor, the same one, until it is dropped.
@@ -76,6 +80,7 @@ impl Acceptor {
             waker,
             max_connections: Cell::new(usize::MAX),
             named,
+            tls,
             complained: Cell::new(None),
             crowded: Cell::new(None),
             asked: Cell::new(None),
@@ -119,8 +124,11 @@ impl Acceptor {
 
     /// Closes the listener, and lets the workers end with their last connections.
     pub fn close(self) -> Vec<Handle> {
-        let Acceptor { listener, workers, .. } = self;
+        let Acceptor { listener, workers, tls, .. } = self;
         drop(listener);
+        if let Some(tls) = tls {
+            tls.close();
+        }
         workers.iter().for_each(|worker| worker.send(Message::Last));
         workers
     }
@@ -137,6 +145,7 @@ impl Acceptor {
     }
 
     fn accept(&self) -> io::Result<Arrival> {
+        self.tls.as_ref().map_or(Ok(()), Terminators::prepare)?;
         // Later the name of a client that has gone is not known.
         let (socket, address) = acceptfrom_with(self.listener.get_ref(), FLAGS)?;
         if self.unix {
@@ -145,7 +154,11 @@ impl Acceptor {
         }
         let address = address.and_then(|address| SocketAddr::try_from(address).ok());
         let peer = address.map_or(Peer::Unix, |address| Peer::Address(address.ip()));
-        Ok(Arrival { socket, peer: self.named.then_some(peer) })
+        let (socket, outside) = match &self.tls {
+            Some(tls) => tls.hand_over(socket),
+            None => (socket, None),
+        };
+        Ok(Arrival { socket, outside, peer: self.named.then_some(peer) })
     }
 
     fn hand_over(&self, arrival: Arrival) {

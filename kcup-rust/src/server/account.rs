@@ -14,6 +14,8 @@ pub const RECEIVE_BUFFER: u32 = 16 << 10;
 
 /// The kernel's bookkeeping for a response, in addition to one and a half times its bytes: as seen with small windows.
 const OVERHEAD: u32 = 2 << 10;
+/// With TLS, what a pair of sockets holds in front of the send buffer, and a record on its way between them.
+pub const BEYOND: u32 = LEAST_BUFFER + (32 << 10);
 /// Buffers of more than this take two packets of any size.
 const PIECES_BELOW: u32 = 2 * LEAST_BUFFER;
 /// The kernel checks a buffer's limit before it takes bytes, not after: this many more may go in.
@@ -31,11 +33,13 @@ pub struct Claim {
     /// The send buffer's size.
     pub buffer: u32,
     pub seen: Seen,
+    /// What it may cost in addition to that buffer: with TLS.
+    pub beyond: u32,
 }
 
 impl Default for Claim {
     fn default() -> Claim {
-        Claim { bytes: 0, buffer: LEAST_BUFFER, seen: Seen::default() }
+        Claim { bytes: 0, buffer: LEAST_BUFFER, seen: Seen::default(), beyond: 0 }
     }
 }
 
@@ -88,7 +92,7 @@ impl Account {
             self.moves.begin(&mut claim.seen);
         }
         claim.seen.unacked = claim.seen.unacked.saturating_add(bytes.min(u32::MAX as usize) as u32);
-        let most = claim.buffer + OVERSHOOT;
+        let most = claim.buffer + OVERSHOOT + claim.beyond;
         let bytes = bytes.min(most as usize) as u32;
         let bytes = (claim.bytes + OVERHEAD + bytes + bytes / 2).min(most);
         self.set(claim, bytes.max(claim.bytes));
@@ -96,7 +100,7 @@ impl Account {
 
     /// Charges a connection whose buffer is full, and whose requests wait behind that.
     pub fn blocked(&mut self, claim: &mut Claim) {
-        self.set(claim, claim.bytes.max(claim.buffer + OVERSHOOT + RECEIVE_BUFFER));
+        self.set(claim, claim.bytes.max(claim.buffer + OVERSHOOT + RECEIVE_BUFFER + claim.beyond));
     }
 
     /// Sets what is claimed for a connection.

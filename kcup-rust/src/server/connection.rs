@@ -8,12 +8,14 @@ use std::sync::{Arc, Weak};
 
 use mio::net::TcpStream;
 
-use super::account::{Account, Claim};
+use super::account::{Account, BEYOND, Claim};
 use super::clock::Clock;
 use super::counters::{Counter, Counts, Reason};
 use super::guard::Guard;
 use super::outgoing::Outgoing;
 use super::phases::{Phase, Tick};
+use super::sys;
+use super::tls::Outside;
 use crate::access_log::{Lines, Peer};
 use crate::respond::Responses;
 use linger::Linger;
@@ -25,6 +27,8 @@ pub const READ_BYTES: usize = 16384;
 
 /// One connection. While it is silent, it holds nothing but this record.
 pub struct Connection {
+    /// With TLS, the peer's socket; `socket` is then one end of a pair. Dropped before that is closed: see `tls::Session`.
+    outside: Option<Arc<Outside>>,
     pub socket: TcpStream,
     /// Bytes that were read and not used.
     kept: Option<Box<Kept>>,
@@ -77,12 +81,14 @@ pub enum Next {
 }
 
 impl Connection {
-    pub fn new(socket: TcpStream) -> Connection {
+    pub fn new(socket: TcpStream, outside: Option<Arc<Outside>>) -> Connection {
+        let beyond = if outside.is_some() { BEYOND } else { 0 };
         Connection {
+            outside,
             socket,
             kept: None,
             outgoing: None,
-            claim: Claim::default(),
+            claim: Claim { beyond, ..Claim::default() },
             closing: None,
             ended: false,
             again: false,
@@ -100,6 +106,11 @@ impl Connection {
     pub fn is_moving(&mut self, now: Tick, timeout: Tick, account: &mut Account) -> bool {
         self.look(account);
         self.outgoing.as_mut().is_some_and(|outgoing| outgoing.progress.is_enough(now, timeout))
+    }
+
+    /// Whether bytes of the peer are on their way to the socket: with TLS they have to be deciphered first.
+    pub fn expects(&self) -> bool {
+        self.outside.as_ref().is_some_and(|outside| outside.is_unread()) && sys::readable(&self.socket) == 0
     }
 
     /// Whether a response that waits is of this content.

@@ -14,6 +14,8 @@ use crate::content::counted;
 /// The cost of one silent connection, in bytes: the kernel's socket, its dentry and its place in an epoll set, and our
 /// record. Linux 6.1 charges 1.6 to 2 KiB to the cgroup; 6.12 also charges the socket object, at accept(2): 3.9 KiB. See docs/adr/0004.
 pub const CONNECTION: u64 = 4096;
+/// The same with TLS: of the pair of sockets, of the library, and of a record or a handshake that is not whole. See docs/adr/0012.
+pub const TLS_CONNECTION: u64 = 24576;
 /// The program, its runtime and its workers at rest.
 const RESTING: u64 = 4 << 20;
 /// The most and the least bytes kept of incomplete heads: two heads always are.
@@ -24,7 +26,9 @@ const MOST_SOCKETS: u64 = 256 << 20;
 /// Descriptors that are neither connections nor open yet: the service manager's socket; of content two old ones and one
 /// that is read, with two files each, and the file it is read from; and what looks at /proc.
 const DESCRIPTORS: u64 = 1 + 3 * 2 + 1 + 3;
-/// Descriptors of each worker.
+/// Those of a connection with TLS: the peer's socket, and a pair.
+const DESCRIPTORS_WITH_TLS: u64 = 3;
+/// Descriptors of each worker, and of each terminator.
 const DESCRIPTORS_OF_A_WORKER: u64 = 2;
 /// The connections of the admin listener (K-115).
 pub const ADMIN_CONNECTIONS: usize = 64;
@@ -53,11 +57,21 @@ pub struct Envelope {
     pub fits: bool,
 }
 
+/// The cost of one silent connection, in bytes.
+pub fn connection(tls: bool) -> u64 {
+    if tls { TLS_CONNECTION } else { CONNECTION }
+}
+
+/// The number of event loops for connections.
+pub fn loops(options: &Options) -> usize {
+    options.threads * if options.tls.is_some() { 2 } else { 1 }
+}
+
 /// The number of descriptors that are no connections, including those that are not open yet.
-pub fn descriptors(threads: usize, admin: usize) -> u64 {
+pub fn descriptors(loops: usize, admin: usize) -> u64 {
     // Without /proc the descriptors that we were given are not known.
     let open = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-    DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * threads as u64 + (open + admin) as u64
+    DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * loops as u64 + (open + admin) as u64
 }
 
 /// The limits that the surroundings set.
@@ -71,17 +85,21 @@ pub struct Surroundings {
     pub sockets: Option<u64>,
     /// The number of descriptors for connections.
     pub descriptors: Option<u64>,
+    /// The cost of one silent connection, in bytes.
+    pub connection: u64,
 }
 
 impl Surroundings {
     /// Reads the limits: `others` are descriptors of no connection.
-    pub fn read(memory: &Memory, others: u64) -> Surroundings {
+    pub fn read(memory: &Memory, others: u64, tls: bool) -> Surroundings {
         let descriptors = getrlimit(Resource::Nofile).current.map(|most| most.saturating_sub(others));
+        let each = if tls { DESCRIPTORS_WITH_TLS } else { 1 };
         Surroundings {
             memory: memory.limit(),
             charged: memory.is_charged(),
             sockets: memory.sockets,
-            descriptors,
+            descriptors: descriptors.map(|most| most / each),
+            connection: connection(tls),
         }
     }
 }
@@ -105,19 +123,19 @@ impl Envelope {
         // If buffers are charged, they share the rest with the connections and their heads. An eighth is left for bytes that
         // come between two looks at the account.
         let (sockets, cost) = match surroundings.charged {
-            true => (free / 8 * 7, CONNECTION),
+            true => (free / 8 * 7, surroundings.connection),
             false => (sockets, 0),
         };
-        let affordable = (free / 4 * 3 / CONNECTION).max(1);
+        let affordable = (free / 4 * 3 / surroundings.connection).max(1);
         let max_connections = connections.min(affordable);
-        let left = free.saturating_sub(max_connections * CONNECTION);
+        let left = free.saturating_sub(max_connections * surroundings.connection);
         Envelope {
             max_connections: max_connections as usize,
             kept: (left / 4).clamp(LEAST_KEPT, MOST_KEPT) as usize,
             sockets,
             cost,
             short: affordable < connections,
-            fits: free >= least(threads),
+            fits: free >= least(threads, surroundings.connection),
         }
     }
 
@@ -143,7 +161,8 @@ impl Envelope {
 
 /// Says, before there is a server, whether there is memory for this many bytes more of content.
 pub fn has_memory(options: &Options) -> impl Fn(u64) -> bool + Send + 'static {
-    let (memory, least) = (Memory::open(), STARTING + least(options.threads));
+    let least = least(options.threads, connection(options.tls.is_some()));
+    let (memory, least) = (Memory::open(), STARTING + least);
     move |needed| memory.available() >= needed + least
 }
 
@@ -151,7 +170,7 @@ pub fn has_memory(options: &Options) -> impl Fn(u64) -> bool + Send + 'static {
 /// it before anything is opened.
 pub fn may_have_descriptors(options: &Options) -> Result<(), String> {
     let of_admin = if options.admin.is_some() { ADMIN_CONNECTIONS as u64 } else { 0 };
-    let needed = LEAST_DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * options.threads as u64 + of_admin;
+    let needed = LEAST_DESCRIPTORS + DESCRIPTORS_OF_A_WORKER * loops(options) as u64 + of_admin;
     let maximum = getrlimit(Resource::Nofile).maximum;
     // If this is not allowed, the soft limit counts.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
@@ -164,8 +183,8 @@ pub fn may_have_descriptors(options: &Options) -> Result<(), String> {
 }
 
 /// The memory that content must leave free.
-pub fn least(threads: usize) -> u64 {
-    LEAST_CONNECTIONS * CONNECTION + threads as u64 * LEAST_OF_WORKER
+pub fn least(threads: usize, connection: u64) -> u64 {
+    LEAST_CONNECTIONS * connection + threads as u64 * LEAST_OF_WORKER
 }
 
 #[cfg(test)]
@@ -174,7 +193,12 @@ mod tests {
 
     fn envelope(content: u64, memory: Option<u64>, descriptors: u64) -> Envelope {
         let descriptors = Some(descriptors);
-        Envelope::new(20_000, 2, content, Surroundings { memory, charged: false, sockets: None, descriptors })
+        Envelope::new(
+            20_000,
+            2,
+            content,
+            Surroundings { memory, charged: false, sockets: None, descriptors, connection: CONNECTION },
+        )
     }
 
     #[test]
@@ -208,7 +232,13 @@ mod tests {
         let affordable = (6 << 20) / CONNECTION as usize;
         for (wanted, short) in [(affordable - 1, false), (affordable, false), (affordable + 1, true)] {
             let memory = Some(RESTING + (8 << 20));
-            let surroundings = Surroundings { memory, charged: true, sockets: None, descriptors: None };
+            let surroundings = Surroundings {
+                memory,
+                charged: true,
+                sockets: None,
+                descriptors: None,
+                connection: CONNECTION,
+            };
             let envelope = Envelope::new(wanted, 2, 0, surroundings);
             let kept = ((8 << 20) - wanted.min(affordable) * CONNECTION as usize) / 4;
             let parts = (envelope.max_connections, envelope.kept, envelope.short);
@@ -229,7 +259,13 @@ mod tests {
             (false, Some(1 << 20), (1 << 20) / 4 * 3),
             (false, None, MOST_SOCKETS),
         ] {
-            let surroundings = Surroundings { memory: Some(100 << 20), charged, sockets, descriptors: None };
+            let surroundings = Surroundings {
+                memory: Some(100 << 20),
+                charged,
+                sockets,
+                descriptors: None,
+                connection: CONNECTION,
+            };
             let envelope = Envelope::new(20_000, 1, 0, surroundings);
             assert_eq!(envelope.sockets, want);
             assert_eq!(envelope.max_connections, 18_432);

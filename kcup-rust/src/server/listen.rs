@@ -25,7 +25,7 @@ const FIRST: RawFd = 3;
 #[derive(Debug)]
 pub struct Listener {
     pub socket: OwnedFd,
-    /// Its name in the line of K-15.
+    /// Its name, without TLS.
     pub name: String,
     /// Whether it is a unix socket.
     pub unix: bool,
@@ -65,6 +65,14 @@ impl Listener {
             _ => Ok(None),
         };
         taken.map_err(|why| format!("cannot take the socket that was passed: {why}"))
+    }
+
+    /// Its name in the line of K-15.
+    pub fn place(&self, tls: bool) -> String {
+        match self.name.strip_prefix("http:") {
+            Some(address) if tls => format!("https:{address}"),
+            _ => self.name.clone(),
+        }
     }
 
     /// `socket` with its name, whoever bound it.

@@ -16,6 +16,7 @@ mod outgoing;
 mod phases;
 mod status;
 mod sys;
+pub mod tls;
 mod unix;
 mod versions;
 mod worker;
@@ -34,6 +35,7 @@ use cgroup::Memory;
 use counters::{Counters, Counts};
 use phases::{TICKS, Tick};
 use status::AcceptorWaker;
+use tls::{Certificate, Terminator, Terminators, Tls};
 use versions::Versions;
 use worker::{Limits, Message, Worker};
 
@@ -56,6 +58,7 @@ pub struct Server {
     versions: Versions,
     /// Those whose threads have not started yet.
     workers: Vec<Worker>,
+    terminators: Vec<Terminator>,
     /// Receives the error of a worker that failed, and is closed when all workers have ended.
     failures: Mutex<mpsc::Receiver<String>>,
     shutdown_timeout: Duration,
@@ -68,6 +71,8 @@ pub struct View {
     counters: Vec<Arc<Counters>>,
     lines_lost: Arc<AtomicU64>,
     draining: Arc<AtomicBool>,
+    /// `None` is no TLS.
+    pub tls: Option<Arc<Tls>>,
 }
 
 impl View {
@@ -94,7 +99,12 @@ impl View {
 
 impl Server {
     /// Opens everything that serving needs, and starts no thread yet. Call it inside a tokio runtime.
-    pub fn new(listener: Listener, options: &Options, content: Content) -> Result<Server, String> {
+    pub fn new(
+        listener: Listener,
+        options: &Options,
+        content: Content,
+        certificate: Option<Certificate>,
+    ) -> Result<Server, String> {
         let responses = Responses::new(content.collapse(Memory::open().spare()), options);
         let log = options.access_log.map(|format| AccessLog::new(format, options.trusted_proxies.clone()));
         let view = View {
@@ -102,6 +112,7 @@ impl Server {
             counters: (0..options.threads).map(|_| Arc::default()).collect(),
             lines_lost: log.as_ref().map(AccessLog::lost).unwrap_or_default(),
             draining: Arc::default(),
+            tls: certificate.map(|certificate| Arc::new(Tls::new(certificate))),
         };
         let (waker, limits, start) = (Arc::new(AcceptorWaker::default()), limits(options), Instant::now());
         let (mut workers, mut handles) = (Vec::new(), Vec::new());
@@ -114,13 +125,17 @@ impl Server {
             handles.push(handle);
         }
         let named = log.is_some() || log::log_enabled!(log::Level::Debug);
-        let acceptor = Acceptor::new(listener, handles, waker, named);
+        let made =
+            view.tls.as_ref().map(|tls| Terminators::new(tls, options.threads, options.header_timeout));
+        let (tls, terminators) = made.transpose()?.unzip();
+        let acceptor = Acceptor::new(listener, handles, waker, named, tls);
         let server = Server {
             acceptor: acceptor.map_err(cannot("watch the listener"))?,
             view,
             log,
             versions: Versions::new(options),
             workers,
+            terminators: terminators.unwrap_or_default(),
             failures: Mutex::new(mpsc::channel(1).1),
             shutdown_timeout: options.shutdown_timeout,
         };
@@ -135,6 +150,7 @@ impl Server {
         }
         let (failed, failures) = mpsc::channel(1);
         self.failures = Mutex::new(failures);
+        tls::start(std::mem::take(&mut self.terminators), &failed)?;
         for (number, worker) in self.workers.drain(..).enumerate() {
             let failed = failed.clone();
             let run = move || {

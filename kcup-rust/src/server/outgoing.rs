@@ -15,6 +15,7 @@ use super::codec::Response;
 use super::counters::Counter;
 use super::phases::Tick;
 use super::sys;
+use super::tls::Outside;
 use crate::content::Shared;
 use crate::respond::{Body, Responses};
 use progress::Progress;
@@ -63,7 +64,7 @@ impl Outgoing {
     /// Writes a response, and counts the bytes that the socket takes. The others are left in `rest`.
     pub fn start(
         response: &Response,
-        socket: &mut TcpStream,
+        (socket, outside): (&mut TcpStream, Option<&Outside>),
         (now, piece): (Tick, usize),
         counter: &Counter,
         rest: &mut Option<Box<Outgoing>>,
@@ -83,7 +84,7 @@ impl Outgoing {
             body: body.of.map_or_else(|| Bytes::copy_from_slice(left), |shared| shared.slice_ref(left)),
             of: body.of.cloned(),
             responses: responses.clone(),
-            progress: Progress::new(written as u64, sys::unacknowledged(socket), now),
+            progress: Progress::new(written as u64, unacknowledged(socket, outside), now),
         }));
         done
     }
@@ -111,6 +112,12 @@ impl Outgoing {
     pub fn left(&self) -> usize {
         self.head.len() + self.body.len()
     }
+}
+
+/// Bytes that were written to a connection's socket, and that the peer has not acknowledged.
+pub fn unacknowledged(socket: &TcpStream, outside: Option<&Outside>) -> u32 {
+    // In the order in which the bytes go, so that none is missed.
+    sys::unacknowledged(socket) + outside.map_or(0, Outside::unacknowledged)
 }
 
 /// Writes to the socket, of the body at most a turn's bytes, `piece` by piece. Returns how many bytes it took.

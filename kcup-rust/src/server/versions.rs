@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Server;
 use super::cgroup::Memory;
-use super::envelope::{ADMIN_CONNECTIONS, Envelope, Surroundings, descriptors, least};
+use super::envelope::{ADMIN_CONNECTIONS, Envelope, Surroundings, connection, descriptors, least, loops};
 use super::guard::MAX_HEAD;
 use super::worker::{Bounds, Message};
 use crate::config::Options;
@@ -27,6 +27,7 @@ pub struct Versions {
     /// The value of --max-connections.
     wanted: usize,
     threads: usize,
+    tls: bool,
     /// Descriptors that are no connections.
     reserved: u64,
     state: RefCell<State>,
@@ -61,7 +62,8 @@ impl Versions {
             memory: Memory::open(),
             wanted,
             threads,
-            reserved: descriptors(threads, admin),
+            tls: options.tls.is_some(),
+            reserved: descriptors(loops(options), admin),
             state: RefCell::default(),
             changed: Notify::new(),
         }
@@ -141,7 +143,8 @@ impl Server {
         }
         self.enforce(envelope);
         self.close_excess().await;
-        self.versions.memory.available() >= needed + least(self.versions.threads)
+        self.versions.memory.available()
+            >= needed + least(self.versions.threads, connection(self.versions.tls))
     }
 
     /// Resets the connections that still read the oldest version. Returns whether there was one.
@@ -165,12 +168,12 @@ impl Server {
 
     /// The limits that the versions held, and the memory that a reload needs, leave.
     fn envelope(&self) -> Envelope {
-        let Versions { memory, wanted, threads, reserved, .. } = &self.versions;
+        let Versions { memory, wanted, threads, tls, reserved, .. } = &self.versions;
         let mut state = self.versions.state.borrow_mut();
         let old: u64 = state.old().iter().map(|(_, size)| size).sum();
         state.counts_old = old > 0;
         let held = self.view.responses.load().content.size() + old + state.needed;
-        Envelope::new(*wanted, *threads, held, Surroundings::read(memory, *reserved))
+        Envelope::new(*wanted, *threads, held, Surroundings::read(memory, *reserved, *tls))
     }
 
     /// Applies the limits to the workers and the acceptor.

@@ -213,8 +213,9 @@ impl Worker {
             Next::Stay => (),
             Next::Close(reason) => return self.close(key, reason),
         }
-        let is_new = !self.connections[key].spoken;
-        if self.draining && !again && !is_new && self.phases.of(key) == Phase::Idle {
+        let connection = &self.connections[key];
+        let may_speak = !connection.spoken || connection.expects();
+        if self.draining && !again && !may_speak && self.phases.of(key) == Phase::Idle {
             self.retire(key, Reason::Drained);
         }
         self.shed(Some(key));

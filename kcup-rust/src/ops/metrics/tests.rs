@@ -23,6 +23,7 @@ struct Case {
     reloads_failed: u64,
     content_bytes: u64,
     content_loaded: i64,
+    tls: Option<Tls>,
     cpu: u64,
     open_fds: u64,
     max_fds: u64,
@@ -30,6 +31,14 @@ struct Case {
     resident_memory: u64,
     start_time: u64,
     text: String,
+}
+
+#[derive(Deserialize)]
+struct Tls {
+    certificate_expiry: i64,
+    handshakes_ok: u64,
+    handshakes_failed: u64,
+    handshakes_timeout: u64,
 }
 
 impl Case {
@@ -60,6 +69,12 @@ impl Case {
             reloads_failed: self.reloads_failed,
             content: self.content_bytes,
             loaded: self.content_loaded,
+            tls: self.tls.as_ref().map(|tls| super::Tls {
+                expires: tls.certificate_expiry,
+                ok: tls.handshakes_ok,
+                failed: tls.handshakes_failed,
+                timeout: tls.handshakes_timeout,
+            }),
             version: self.version.clone().leak(),
             implementation: self.implementation.clone().leak(),
             process: process::Numbers {

@@ -41,8 +41,8 @@ const WRITING: u32 = (O_ACCMODE | O_CREAT | O_TRUNC) as u32;
 
 /// The calls that are allowed with some arguments.
 #[rustfmt::skip]
-fn parts() -> Vec<(c_long, Where)> {
-    vec![
+fn parts(tls: bool) -> Vec<(c_long, Where)> {
+    let mut parts = vec![
         #[cfg(target_arch = "x86_64")] (SYS_open, (1, WRITING, 0)),
         (SYS_openat, (2, WRITING, 0)),
         (SYS_sendto, (5, ALL, 0)), // the length of an address
@@ -57,13 +57,15 @@ fn parts() -> Vec<(c_long, Where)> {
         (SYS_fcntl, (1, ALL, F_ADD_SEALS as u32)),
         (SYS_ioctl, (1, ALL, TIOCOUTQ as u32)),
         (SYS_ioctl, (1, ALL, FIONREAD as u32)),
-    ]
+    ];
+    parts.extend(tls.then_some((SYS_socketpair, (0, ALL, AF_UNIX as u32))));
+    parts
 }
 
 /// Restricts this thread, and those that it starts from now on, to the calls above. Sets `no_new_privs`, which is required.
-pub fn enter() -> io::Result<()> {
+pub fn enter(tls: bool) -> io::Result<()> {
     set_no_new_privs(true)?;
-    let mut program = program();
+    let mut program = program(tls);
     let program = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     // Before Linux 5.16 a filter would turn mitigations on that protect from untrusted code; there is none here.
     let flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
@@ -85,14 +87,14 @@ const FEW: usize = 8;
 
 /// The filter as a program of the kernel's BPF. Other calls fail with ENOSYS: a runtime then falls back to an older call,
 /// which it would not after EPERM.
-fn program() -> Vec<sock_filter> {
+fn program(tls: bool) -> Vec<sock_filter> {
     let mut program = vec![
         load(offset_of!(seccomp_data, arch)),
         skip(BPF_JEQ, AUDIT_ARCH, 1, 0),
         end(SECCOMP_RET_KILL_PROCESS),
         load(offset_of!(seccomp_data, nr)),
     ];
-    let calls = Vec::from_iter(calls());
+    let calls = Vec::from_iter(calls(tls));
     for few in calls.chunks(FEW) {
         let guard = program.len();
         program.push(skip(BPF_JGT, few[few.len() - 1].0, 0, 0));
@@ -105,9 +107,9 @@ fn program() -> Vec<sock_filter> {
 }
 
 /// The allowed calls by number; each without conditions unless it has a `Where`.
-fn calls() -> BTreeMap<u32, Vec<Where>> {
+fn calls(tls: bool) -> BTreeMap<u32, Vec<Where>> {
     let mut calls: BTreeMap<_, Vec<_>> = WHOLE.iter().map(|call| (*call as u32, Vec::new())).collect();
-    for (call, part) in parts() {
+    for (call, part) in parts(tls) {
         calls.entry(call as u32).or_default().push(part);
     }
     calls
@@ -163,19 +165,30 @@ mod tests {
         argument: Option<u32>,
         mask: Option<u32>,
         value: Option<u32>,
+        #[serde(default)]
+        tls: bool,
     }
 
     #[test]
     fn what_is_left_is_what_the_vectors_say() {
+        for tls in [false, true] {
+            assert_eq!(calls(tls), listed(tls));
+        }
+    }
+
+    fn listed(tls: bool) -> BTreeMap<u32, Vec<Where>> {
         let mut vectors = BTreeMap::<_, Vec<_>>::new();
         for row in conformance::file::<Vectors>("system_calls").call {
+            if row.tls && !tls {
+                continue;
+            }
             let Some(number) = (if cfg!(target_arch = "x86_64") { row.x86_64 } else { row.aarch64 }) else {
                 continue;
             };
             let part = row.argument.zip(row.mask).map(|(a, m)| (a, m, row.value.unwrap_or_else(process::id)));
             vectors.entry(number).or_default().extend(part);
         }
-        assert_eq!(calls(), vectors);
+        vectors
     }
 
     /// Whether a call is not there. These arguments do nothing where it is.
@@ -190,7 +203,7 @@ mod tests {
     /// Threads can be sealed one by one, so the other tests are not.
     fn sealed(inside: impl FnOnce() + Send + 'static) {
         let thread = thread::spawn(|| {
-            enter().unwrap();
+            enter(false).unwrap();
             inside();
         });
         thread.join().unwrap();

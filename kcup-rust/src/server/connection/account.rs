@@ -3,6 +3,7 @@
 use rustix::net::sockopt::set_socket_send_buffer_size;
 
 use super::super::account::{Account, LEAST_BUFFER, RECEIVE_BUFFER};
+use super::super::outgoing::unacknowledged;
 use super::super::sys;
 use super::Connection;
 
@@ -28,7 +29,9 @@ impl Connection {
     /// Asks the kernel what it holds, and takes back a buffer that the times no longer allow.
     pub fn reconcile(&mut self, account: &mut Account) {
         self.look(account);
-        let held = sys::held(&self.socket).unwrap_or(self.claim.bytes);
+        let beyond = self.outside.as_ref().map_or(Some(0), |outside| outside.held());
+        let held =
+            sys::held(&self.socket).zip(beyond).map_or(self.claim.bytes, |(held, beyond)| held + beyond);
         // Nobody reads the requests of a connection whose response is blocked.
         let unread = if self.outgoing.is_some() { RECEIVE_BUFFER } else { 0 };
         account.set(&mut self.claim, held + unread);
@@ -38,7 +41,7 @@ impl Connection {
     /// Asks how much of what was sent the peer has not acknowledged. A full socket becomes writable only when much of it is
     /// free again.
     pub fn look(&mut self, account: &mut Account) {
-        let unacked = sys::unacknowledged(&self.socket);
+        let unacked = unacknowledged(&self.socket, self.outside.as_deref());
         account.moves.saw(&mut self.claim.seen, unacked);
         if let Some(outgoing) = &mut self.outgoing {
             outgoing.progress.saw(unacked);
@@ -47,7 +50,10 @@ impl Connection {
 
     fn set_buffer(&mut self, buffer: u32) {
         // The kernel doubles it. A failure leaves what was.
-        let set = |buffer| set_socket_send_buffer_size(&self.socket, buffer as usize / 2);
+        let set = |buffer| match &self.outside {
+            Some(outside) => set_socket_send_buffer_size(&outside.socket, buffer as usize / 2),
+            None => set_socket_send_buffer_size(&self.socket, buffer as usize / 2),
+        };
         if buffer != self.claim.buffer && set(buffer).is_ok() {
             self.claim.buffer = buffer;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::net::sockopt::set_socket_linger;
 
 use super::super::account::Account;
-use super::super::sys;
+use super::super::outgoing::unacknowledged;
 use super::{Connection, Next, Phase, Reason};
 
 /// The most bytes that are discarded of a closing connection (K-72).
@@ -81,12 +81,19 @@ impl Connection {
     pub fn unacknowledged(&self) -> u32 {
         // The end of our side counts as a byte.
         let end = u32::from(self.linger.is_some());
-        if self.claim.bytes == 0 { 0 } else { sys::unacknowledged(&self.socket).saturating_sub(end) }
+        if self.claim.bytes == 0 {
+            0
+        } else {
+            unacknowledged(&self.socket, self.outside.as_deref()).saturating_sub(end)
+        }
     }
 
     /// Makes the kernel discard the rest of a response when the connection is closed.
     pub fn reset_on_close(&self) {
         // A failure leaves an orderly close.
         let _ = set_socket_linger(&self.socket, Some(Duration::ZERO));
+        if let Some(outside) = &self.outside {
+            let _ = set_socket_linger(&outside.socket, Some(Duration::ZERO));
+        }
     }
 }

@@ -140,7 +140,7 @@ impl Connection {
                     let head = &input[at + facts.skip..at + facts.length];
                     at += facts.length;
                     // During a drain the last request that was sent closes the connection (K-18).
-                    let empty = || at == input.len() && sys::readable(&self.socket) == 0;
+                    let empty = || at == input.len() && !self.expects() && sys::readable(&self.socket) == 0;
                     let last = tools.last || tools.draining && empty();
                     let keep_alive = facts.keep_alive && !facts.body && !last;
                     (codec::response(head, keep_alive, responses, now, tools.head), Some(head))
@@ -176,7 +176,13 @@ impl Connection {
         let length = response.head.len() + response.body.bytes.len();
         self.make_way(length, account);
         let pace = (now, self.claim.piece());
-        let written = Outgoing::start(response, &mut self.socket, pace, taken, &mut self.outgoing);
+        let written = Outgoing::start(
+            response,
+            (&mut self.socket, self.outside.as_deref()),
+            pace,
+            taken,
+            &mut self.outgoing,
+        );
         self.wrote(length, account);
         if self.outgoing.is_some() {
             self.look(account);

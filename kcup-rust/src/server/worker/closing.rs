@@ -16,6 +16,8 @@ impl Worker {
             Phase::Idle | Phase::Head if sys::readable(&connection.socket) > 0 => {
                 return self.ready(key, false);
             }
+            // With TLS they may be on their way yet.
+            Phase::Idle | Phase::Head if connection.expects() => return self.phases.enter(key, phase, now),
             Phase::Idle if self.draining => return self.retire(key, Reason::Drained),
             Phase::Idle => return self.retire(key, Reason::IdleTimeout),
             Phase::Write if connection.is_moving(now, self.limits.write, &mut self.account) => {

@@ -11,6 +11,7 @@ use mio::{Poll, Token, Waker};
 use super::super::counters::Reason;
 use super::super::phases::{Phase, TICKS, Tick};
 use super::super::status::{AcceptorWaker, Status};
+use super::super::tls::Outside;
 use super::Worker;
 use crate::access_log::Peer;
 use crate::respond::Responses;
@@ -23,6 +24,8 @@ const GRACE: Tick = TICKS;
 /// A connection that was accepted.
 pub struct Arrival {
     pub socket: OwnedFd,
+    /// With TLS, the peer's socket: the other is one end of a pair.
+    pub outside: Option<Arc<Outside>>,
     /// The client, if there is an access log, or a log of the end of connections.
     pub peer: Option<Peer>,
 }

@@ -10,10 +10,10 @@ use crate::content::reason;
 
 impl Worker {
     /// Takes in a connection that was accepted.
-    pub fn accept(&mut self, Arrival { socket, peer }: Arrival) {
+    pub fn accept(&mut self, Arrival { socket, outside, peer }: Arrival) {
         // A unix socket is used in the same way.
         let socket = TcpStream::from_std(socket.into());
-        let key = self.connections.insert(Connection::new(socket));
+        let key = self.connections.insert(Connection::new(socket, outside));
         self.phases.add(key, self.clock.tick());
         self.counters.0.accepted.add(1);
         if let Some(peer) = peer {
