@@ -60,6 +60,8 @@ pub struct Terminator {
     limit: Duration,
     again: Vec<usize>,
     buffer: Box<[u8]>,
+    /// Without it, the last wake-up would vanish with the handle.
+    _waker: Arc<Waker>,
     /// Whether nobody sends any more.
     last: bool,
 }
@@ -78,6 +80,7 @@ impl Terminator {
             limit,
             again: Vec::new(),
             buffer: vec![0; RECORD].into_boxed_slice(),
+            _waker: waker.clone(),
             last: false,
         };
         Ok((terminator, Handle { arrivals, waker }))
