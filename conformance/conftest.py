@@ -10,6 +10,8 @@ import pytest
 
 from runner.cgroup import memory_group
 from runner.clock import run_together
+from runner.tls import TLS
+from runner.tls import pair as shared_pair
 from runner.twin import Server, Twin
 
 # Reasons for which a case may be skipped. A skip for any other reason fails.
@@ -100,8 +102,8 @@ def serve(twin, memory):
     """A server for one test: serve(args, content=..., ...). It is stopped when the test ends."""
     running = []
 
-    def start(*args, content=b"Hello\n", name="hello.txt", mtime=784111777, **options):
-        files = [] if content is None else [(name, content, mtime)]
+    def start(*args, content=b"Hello\n", name="hello.txt", mtime=784111777, files=(), **options):
+        files = [*files, *([] if content is None else [(name, content, mtime)])]
         args = args if content is None else ("--file", name, *args)
         running.append(Server(twin, args, files=files, **options))
         return running[-1]
@@ -109,6 +111,16 @@ def serve(twin, memory):
     yield start
     for server in running:
         server.stop()
+
+
+@pytest.fixture
+def serve_tls(serve):
+    """The same with TLS, and the certificate and key of a pair."""
+
+    def start(*args, pair=None, **options):
+        return serve(*TLS, *args, files=(pair or shared_pair()).files, **options)
+
+    return start
 
 
 @pytest.fixture(scope="module")

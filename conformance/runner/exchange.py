@@ -5,9 +5,9 @@ from .responses import WireError
 from .wire import Connection
 
 
-def perform(address, case, piece=None):
+def perform(address, case, piece=None, connect=Connection):
     """Sends the case's bytes and checks every response against SPEC and the case. Returns the responses."""
-    with Connection(address) as connection:
+    with connect(address) as connection:
         connection.send(case.send, piece or case.piece)
         if case.half_close:
             connection.half_close()

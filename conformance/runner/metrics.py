@@ -107,12 +107,12 @@ def until_grown(server, before, expected):
         raise WireError(f"counted {seen}, expected {expected}") from None
 
 
-def hold_to_format(text):
+def hold_to_format(text, tls=False):
     """Every line is as in K-118 and K-119, in the order of the table, and a second parser reads the same."""
     check(text.endswith("\n"), "the last line has no end")
     lines = iter(text[:-1].split("\n"))
     ahead = next(lines, None)
-    for metric in metrics():
+    for metric in metrics(tls):
         check(ahead == f"# HELP {metric.name} {metric.help}", f"{ahead!r} where the HELP of {metric.name} should be")
         kind = next(lines, None)
         check(kind == f"# TYPE {metric.name} {metric.type}", f"{kind!r} where the TYPE of {metric.name} should be")
@@ -121,7 +121,7 @@ def hold_to_format(text):
             series.append(hold_to_sample(metric, ahead))
         hold_to_series(metric, series)
     check(ahead is None, f"{ahead!r} after the last metric")
-    hold_to_parser(text)
+    hold_to_parser(text, tls)
 
 
 def hold_to_sample(metric, line):
@@ -149,11 +149,11 @@ def hold_to_series(metric, series):
         check(series == expected, f"series of {metric.name}: {series}, not {expected}")
 
 
-def hold_to_parser(text):
+def hold_to_parser(text, tls):
     """What Prometheus' parser reads."""
     families = list(text_string_to_metric_families(text))
     found = [(family.name, family.type, family.documentation) for family in families]
-    expected = [(metric.name.removesuffix("_total"), metric.type, metric.help) for metric in metrics()]
+    expected = [(metric.name.removesuffix("_total"), metric.type, metric.help) for metric in metrics(tls)]
     check(found == expected, f"families {found}, not {expected}")
     read = {rendered(sample): sample.value for family in families for sample in family.samples}
     check(read == samples(text), "Prometheus's parser reads other values")

@@ -15,7 +15,7 @@ from pathlib import Path
 from .contract import is_event
 from .kernel import landlock_version
 
-AT = r"http://(\[[0-9a-f:.]+\]|[0-9.]+):(\d+)/"
+AT = r"https?://(\[[0-9a-f:.]+\]|[0-9.]+):(\d+)/"
 LISTENING = re.compile(rf"kcup listening on (?:{AT}|unix:(.+))\n")
 ADMIN = re.compile(rf"admin listening on {AT}")
 START_LIMIT = 20.0
