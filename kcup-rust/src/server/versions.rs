@@ -1,6 +1,7 @@
 //! The versions of the content that are held, and the limits that they leave (K-89, K-104, K-105).
 
 use std::cell::RefCell;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -191,6 +192,9 @@ impl Server {
             sockets: envelope.sockets / threads as u64,
             cost: envelope.cost,
         };
+        if let Some(tls) = &self.view.tls {
+            tls.room.store(bounds.kept, Relaxed);
+        }
         self.acceptor.max_connections.set(envelope.max_connections);
         self.acceptor.tell_all(|| Message::Limits(bounds));
     }

@@ -12,7 +12,7 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,11 +43,17 @@ pub struct Handshakes {
 pub struct Tls {
     certificate: ArcSwap<Certificate>,
     pub handshakes: Handshakes,
+    /// The bytes that a terminator may hold of handshakes and records that are not whole.
+    pub room: AtomicUsize,
 }
 
 impl Tls {
     pub fn new(certificate: Certificate) -> Tls {
-        Tls { certificate: ArcSwap::from_pointee(certificate), handshakes: Handshakes::default() }
+        Tls {
+            certificate: ArcSwap::from_pointee(certificate),
+            handshakes: Handshakes::default(),
+            room: AtomicUsize::new(usize::MAX),
+        }
     }
 
     /// The one of handshakes that begin now.

@@ -23,9 +23,12 @@ pub struct Session {
     pub outside: Arc<Outside>,
     pub inside: UnixStream,
     tls: ServerConnection,
+    /// When the time for the handshake began.
     pub accepted: Instant,
-    /// Bytes of handshakes that the peer has sent.
-    heard: usize,
+    /// Whether the handshake has had a moment more, after a pause of ours.
+    pub late: bool,
+    /// Bytes that the peer has sent of a handshake or record that is not whole, or a few more.
+    pub heard: usize,
     /// Bytes of responses that were taken from the engine and that the peer's socket has not taken.
     unsent: usize,
     /// Whether the peer has ended its side, and whether the engine knows.
@@ -65,6 +68,7 @@ impl Session {
             inside,
             tls,
             accepted,
+            late: false,
             heard: 0,
             unsent: 0,
             peer_ended: false,
@@ -121,6 +125,7 @@ impl Session {
         if self.peer_ended {
             return Ok(false);
         }
+        let handshaking = self.is_handshaking();
         match self.tls.read_tls(&mut (&self.outside.socket)) {
             Ok(0) => self.peer_ended = true,
             Ok(length) => self.understand(length)?,
@@ -131,18 +136,22 @@ impl Session {
         if self.peer_ended && self.is_handshaking() {
             return Err(Over);
         }
+        if handshaking && !self.is_handshaking() {
+            self.heard = 0;
+        }
         self.deliver()?;
         Ok(true)
     }
 
     /// Takes in bytes of the peer.
     fn understand(&mut self, length: usize) -> Result<(), Over> {
-        if self.is_handshaking() {
-            self.heard += length;
-        }
+        self.heard += length;
         match self.tls.process_new_packets() {
             Ok(_) if self.is_handshaking() && self.heard > LONGEST_HANDSHAKE => Err(Over),
             Ok(state) => {
+                if state.plaintext_bytes_to_read() > 0 {
+                    self.heard = 0;
+                }
                 self.peer_ended |= state.peer_has_closed();
                 Ok(())
             }

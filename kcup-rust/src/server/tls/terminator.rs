@@ -14,12 +14,15 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use rustls::ServerConnection;
 use slab::Slab;
 
+use super::super::sys::readable;
 use super::Tls;
 use super::outside::Outside;
 use super::session::{Next, RECORD, Session};
 
 const WAKE: Token = Token(usize::MAX);
 const EVENTS: usize = 256;
+/// What a handshake has after a pause.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// A connection that was accepted: the peer's socket, and this side's end of the pair.
 pub struct Arrival {
@@ -54,11 +57,13 @@ pub struct Terminator {
     mailbox: Receiver<Arrival>,
     tls: Arc<Tls>,
     sessions: Slab<Box<Session>>,
-    /// Sessions by the time at which they were accepted, with those whose handshake is over.
+    /// When the time for a handshake began, of all that may not be over, in this order.
     handshakes: VecDeque<(Instant, usize)>,
     /// The time that a handshake may take.
     limit: Duration,
     again: Vec<usize>,
+    /// Bytes of handshakes and records that are not whole.
+    heard: usize,
     buffer: Box<[u8]>,
     /// Without it, the last wake-up would vanish with the handle.
     _waker: Arc<Waker>,
@@ -79,6 +84,7 @@ impl Terminator {
             handshakes: VecDeque::new(),
             limit,
             again: Vec::new(),
+            heard: 0,
             buffer: vec![0; RECORD].into_boxed_slice(),
             _waker: waker.clone(),
             last: false,
@@ -94,13 +100,14 @@ impl Terminator {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => (),
             }
+            // First: what has come in a pause of ours is still there, and shows.
+            self.expire();
             for key in std::mem::take(&mut self.again) {
                 self.turn(key);
             }
             for event in events.iter().filter(|event| event.token() != WAKE) {
                 self.turn(event.token().0 / 2);
             }
-            self.expire();
             self.read_messages();
         }
         Ok(())
@@ -156,11 +163,12 @@ impl Terminator {
         let Some(session) = self.sessions.get_mut(key) else {
             return;
         };
-        let handshaking = session.is_handshaking();
+        let (handshaking, heard) = (session.is_handshaking(), session.heard);
         let next = if session.is_abandoned() { Next::End } else { session.turn(&mut self.buffer) };
         if handshaking && !session.is_handshaking() {
             self.tls.handshakes.ok.fetch_add(1, Relaxed);
         }
+        self.heard = self.heard + session.heard - heard;
         match next {
             Next::Wait => (),
             Next::Again => self.again.push(key),
@@ -171,11 +179,25 @@ impl Terminator {
                 self.end(key);
             }
         }
+        self.shed();
+    }
+
+    /// Keeps the memory of handshakes and records that are not whole within its bound: the largest goes (K-158).
+    fn shed(&mut self) {
+        while self.heard > self.tls.room.load(Relaxed) {
+            let largest = self.sessions.iter().max_by_key(|(_, session)| session.heard);
+            let Some((key, session)) = largest else { return };
+            if session.is_handshaking() {
+                self.tls.handshakes.failed.fetch_add(1, Relaxed);
+            }
+            self.end(key);
+        }
     }
 
     /// Ends a connection. Its engine's end, if there still is one, sees that.
     fn end(&mut self, key: usize) {
         let mut session = self.sessions.remove(key);
+        self.heard -= session.heard;
         if session.is_abandoned() {
             session.finish(&mut self.buffer);
         }
@@ -184,22 +206,27 @@ impl Terminator {
         let _ = self.poll.registry().deregister(&mut SourceFd(&session.outside.socket.as_raw_fd()));
     }
 
-    /// Ends handshakes that have taken too long, once what has come in the meantime is read.
+    /// Ends handshakes that have taken too long. If something has come that was not read, all of us may have been stopped for a
+    /// while (K-89): such a handshake gets a moment more.
     fn expire(&mut self) {
-        while let Some((accepted, key)) = self.handshakes.front().copied() {
-            let session = self.sessions.get(key).filter(|session| session.accepted == accepted);
-            let handshaking = session.is_some_and(|session| session.is_handshaking());
-            if handshaking && accepted.elapsed() < self.limit {
+        while let Some((began, key)) = self.handshakes.front().copied() {
+            let session = self.sessions.get_mut(key);
+            let session = session.filter(|session| session.accepted == began && session.is_handshaking());
+            if session.is_some() && began.elapsed() < self.limit {
                 return;
             }
             self.handshakes.pop_front();
-            if handshaking {
-                self.turn(key);
-                let session = self.sessions.get(key).filter(|session| session.accepted == accepted);
-                if session.is_some_and(|session| session.is_handshaking()) {
+            match session {
+                Some(session) if !session.late && readable(&session.outside.socket) > 0 => {
+                    session.late = true;
+                    session.accepted = began + MOMENT;
+                    self.handshakes.push_front((session.accepted, key));
+                }
+                Some(_) => {
                     self.tls.handshakes.timeout.fetch_add(1, Relaxed);
                     self.end(key);
                 }
+                None => (),
             }
         }
     }
