@@ -136,16 +136,17 @@ def test_both_may_be_in_one_file(serve):
     (["b.example", "192.0.2.1", "*.a.example", "2001:db8::1"], "b.example, 192.0.2.1, *.a.example, 2001:db8::1"),
     ([f"n{n}" for n in range(10)], ", ".join(f"n{n}" for n in range(10))),
     ([f"n{n}" for n in range(12)], ", ".join(f"n{n}" for n in range(10)) + " and 2 more"),
-    (["a\x1b[1m"], "a\\x1b[1m"),
+    (["a\x1b[1m"], "?"),
     ([], "no name"),
 ])  # fmt: skip
 def test_the_names_and_the_end_are_logged(serve, names, said):
+    """Before the content; how a byte that cannot be printed is escaped is not promised, but it is."""
     new = make_pair(names)
     server = serve(*TLS, *JSON, files=new.files)
-    events = server.events("info")
-    assert events[0] == f"TLS for {said} until {new.end}" or "\x1b" in names[0], events
-    assert "\x1b" not in events[0]
-    assert events[1].startswith("serving hello.txt")
+    about, serving = server.events("info")[-2:]
+    assert serving.startswith("serving hello.txt")
+    assert about == f"TLS for {said} until {new.end}" or said == "?"
+    assert about.isprintable()
     assert server.events("warn") == []
 
 
