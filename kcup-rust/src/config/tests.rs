@@ -137,7 +137,7 @@ fn the_variable_of_header_holds_one_a_line() {
 #[test]
 fn every_row_names_itself_when_its_value_is_bad() {
     let bad = "\u{7f}";
-    for row in table::rows().iter().filter(|row| !["file", "text"].contains(&row.name)) {
+    for row in table::rows().iter().filter(|row| !["file", "text", "tls-cert", "tls-key"].contains(&row.name)) {
         let by_option = fault(&[&format!("--{}={bad}", row.name)]);
         assert!(by_option.starts_with(&format!("--{}: \"\\u{{7f}}\" ", row.name)), "{by_option}");
         let by_variable = parse_with(&[(row.variable, bad)], &[]).unwrap_err();
@@ -224,4 +224,14 @@ fn each_command_has_its_own_help() {
 fn localhost_is_an_address_and_needs_no_resolver() {
     assert_eq!(options(&[("HOST", "localhost")], &[]).host.to_string(), "127.0.0.1");
     assert_eq!(options(&[], &["--admin=:9000"]).admin.unwrap().to_string(), "[::]:9000");
+}
+
+#[test]
+fn a_certificate_takes_a_key() {
+    let both = options(&[("TLS_KEY", "k")], &["--tls-cert", "c"]).tls.unwrap();
+    assert_eq!((both.certificate.to_str(), both.key.to_str()), (Some("c"), Some("k")));
+    assert!(options(&[("TLS_KEY", "")], &[]).tls.is_none());
+    assert_eq!(fault(&["--tls-cert=c"]), "--tls-cert needs --tls-key (or TLS_KEY)");
+    assert_eq!(fault(&["--tls-key=k"]), "--tls-key needs --tls-cert (or TLS_CERT)");
+    assert_eq!(fault(&["--tls-key="]), "--tls-key: \"\" is empty");
 }

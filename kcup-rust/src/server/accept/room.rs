@@ -106,7 +106,7 @@ mod tests {
         let (handle, _poll, mailbox) = Handle::new(waker.clone()).unwrap();
         let status = handle.status.clone();
         let listener = Listener::bind(&Host::Ip(Ipv4Addr::LOCALHOST.into()), 0).unwrap();
-        let acceptor = Acceptor::new(listener, vec![handle], waker, false).unwrap();
+        let acceptor = Acceptor::new(listener, vec![handle], waker, false, None).unwrap();
         (0..9).for_each(|_| status.handed());
         status.publish(|_| [Some(1); PHASES.len()]);
         tokio::select! {

@@ -86,30 +86,34 @@ impl Certificate {
 
     /// The event that tells of it (K-153).
     pub fn news(&self) -> String {
-        let mut names = match self.names.len() {
-            0 => "no name".into(),
-            number => self.names[..number.min(MOST_NAMES)].join(", "),
-        };
-        if self.names.len() > MOST_NAMES {
-            names += &format!(" and {} more", self.names.len() - MOST_NAMES);
-        }
-        format!("TLS for {names} until {}", rfc3339(self.expires))
+        format!("TLS for {} until {}", list(&self.names), rfc3339(self.expires))
     }
 
     /// The warning that is due now, if its end is near, and the time until the next.
     pub fn warning(&self, now: SystemTime) -> (Option<String>, Duration) {
-        let left = self.expires - seconds(now);
-        let time = rfc3339(self.expires);
-        let text = match left {
-            ..0 => format!("the certificate expired on {time}"),
-            _ if left > NOTICE => return (None, Duration::from_secs((left - NOTICE) as u64)),
-            _ => {
-                let left = counted((left / DAY) as u64, "day");
-                format!("the certificate expires on {time}: in {left}")
-            }
-        };
-        (Some(text), Duration::from_secs(DAY as u64))
+        let (warning, next) = warning(self.expires, seconds(now));
+        (warning, Duration::from_secs(next as u64))
     }
+}
+
+fn list(names: &[String]) -> String {
+    match names.len() {
+        0 => "no name".into(),
+        number @ ..=MOST_NAMES => names[..number].join(", "),
+        number => format!("{} and {} more", names[..MOST_NAMES].join(", "), number - MOST_NAMES),
+    }
+}
+
+fn warning(expires: i64, now: i64) -> (Option<String>, i64) {
+    let (left, time) = (expires - now, rfc3339(expires));
+    let text = match left {
+        ..0 => format!("the certificate expired on {time}"),
+        ..=NOTICE => {
+            format!("the certificate expires on {time}: in {}", counted((left / DAY) as u64, "day"))
+        }
+        _ => return (None, left - NOTICE),
+    };
+    (Some(text), DAY)
 }
 
 fn digest_of(chain: &[u8], key: &[u8]) -> Digest {
@@ -203,4 +207,37 @@ fn config(pair: CertifiedKey) -> Result<ServerConfig, Error> {
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.ticketer = Ticketer::new()?;
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_begin_14_days_before_the_end_and_come_each_day() {
+        let end = 1_803_020_400;
+        let said = |left| warning(end, end - left);
+        assert_eq!(said(NOTICE + 5), (None, 5));
+        for (left, words) in [
+            (NOTICE, "expires on 2027-02-19T07:00:00Z: in 14 days"),
+            (2 * DAY - 1, "expires on 2027-02-19T07:00:00Z: in 1 day"),
+            (0, "expires on 2027-02-19T07:00:00Z: in 0 days"),
+            (-1, "expired on 2027-02-19T07:00:00Z"),
+        ] {
+            assert_eq!(said(left), (Some(format!("the certificate {words}")), DAY));
+        }
+    }
+
+    #[test]
+    fn of_many_names_the_first_are_told() {
+        let names = |number: usize| Vec::from_iter((0..number).map(|name| name.to_string()));
+        for (number, told) in [
+            (0, "no name"),
+            (1, "0"),
+            (10, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9"),
+            (12, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"),
+        ] {
+            assert_eq!(list(&names(number)), told);
+        }
+    }
 }
