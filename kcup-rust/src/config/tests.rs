@@ -137,7 +137,8 @@ fn the_variable_of_header_holds_one_a_line() {
 #[test]
 fn every_row_names_itself_when_its_value_is_bad() {
     let bad = "\u{7f}";
-    for row in table::rows().iter().filter(|row| !["file", "text", "tls-cert", "tls-key"].contains(&row.name)) {
+    for row in table::rows().iter().filter(|row| !["file", "text", "tls-cert", "tls-key"].contains(&row.name))
+    {
         let by_option = fault(&[&format!("--{}={bad}", row.name)]);
         assert!(by_option.starts_with(&format!("--{}: \"\\u{{7f}}\" ", row.name)), "{by_option}");
         let by_variable = parse_with(&[(row.variable, bad)], &[]).unwrap_err();

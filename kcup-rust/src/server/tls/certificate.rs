@@ -108,7 +108,7 @@ fn warning(expires: i64, now: i64) -> (Option<String>, i64) {
     let (left, time) = (expires - now, rfc3339(expires));
     let text = match left {
         ..0 => format!("the certificate expired on {time}"),
-        ..=NOTICE => {
+        0..=NOTICE => {
             format!("the certificate expires on {time}: in {}", counted((left / DAY) as u64, "day"))
         }
         _ => return (None, left - NOTICE),
