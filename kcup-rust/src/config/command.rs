@@ -101,6 +101,11 @@ impl Command {
         Ok(())
     }
 
+    /// Whether it is about a server: serves, or asks one.
+    pub fn has_server(&self) -> bool {
+        ["", "healthcheck"].contains(&self.verb.name)
+    }
+
     /// The text of `--help` after the words so far.
     pub fn help(&self) -> &'static str {
         self.verb.help

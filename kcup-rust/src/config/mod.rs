@@ -48,5 +48,6 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, String>
         .map_err(|_| "the command line cannot be read (see kcup --help)")?;
     let given = Given { matches, rows };
     let options = given.with_preset(given.with_one_source(given.meaning()?)?)?;
-    command.meaning(given.with_both_tls_files(options)?)
+    let options = if command.has_server() { given.with_both_tls_files(options)? } else { options };
+    command.meaning(options)
 }
