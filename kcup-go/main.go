@@ -49,6 +49,12 @@ func serve(cfg *config.Config) (status int, err error) {
 	defer stderr.Flush(lastWords)
 	log, access := ops.NewLog(stderr, cfg.LogLevel, cfg.LogFormat), accesslog.New(cfg, stdout)
 	ops.Tell(log.Info, content.Prompt(cfg))
+	var certificate *server.Certificate
+	if cfg.TLSCert != "" {
+		if certificate, err = server.LoadCertificate(cfg); err != nil {
+			return 0, err
+		}
+	}
 	hasMemory, done := server.HasMemory(cfg)
 	loaded, err := content.Await(cfg, hasMemory, signals)
 	done()
@@ -60,7 +66,7 @@ func serve(cfg *config.Config) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s, err := server.New(cfg, loaded, access, log)
+	s, err := server.New(cfg, loaded, certificate, access, log)
 	if err != nil {
 		return 0, err
 	}
@@ -68,6 +74,7 @@ func serve(cfg *config.Config) (status int, err error) {
 	if err := ops.EnterSandbox(cfg, log); err != nil { // from here on nothing else can be opened
 		return 0, err
 	}
+	ops.TellCertificate(certificate, log)
 	ops.Tell(log.Info, loaded.News(cfg, nil)...)
 	reload := ops.NewReload(cfg, s, manager, log)
 	admin.Serve(version, s, &reload.Reloads, access, log)

@@ -40,6 +40,8 @@ type Config struct {
 	Admin           netip.AddrPort // the zero value: none
 	AccessLog       string         // off, common or json
 	TrustedProxies  Proxies
+	TLSCert         string // empty: no TLS
+	TLSKey          string
 	LogLevel        string
 	LogFormat       string
 	Health          bool      // check the server that these options would start, and serve nothing
@@ -73,10 +75,15 @@ func Parse(args []string, getenv func(string) string, version string) (cfg Confi
 		return cfg, "", err
 	}
 	cfg = given.meaning()
-	if err = cmp.Or(cfg.decideSource(given), cfg.applyPreset(given)); err != nil || a.command == serve {
+	health := a.command.name == "healthcheck"
+	err = cmp.Or(cfg.decideSource(given), cfg.applyPreset(given))
+	if err == nil && (a.command == serve || health) {
+		err = cfg.pairTLS()
+	}
+	if err != nil || a.command == serve {
 		return cfg, "", err
 	}
-	if a.command.name == "healthcheck" {
+	if health {
 		return cfg, "", cfg.askHealth()
 	}
 	text, err = a.askPolicy(&cfg)
@@ -91,7 +98,7 @@ func (s settings) meaning() Config {
 		ContentType: s.text("content-type"), Preset: Preset(s.text("preset")),
 		Port: uint16(s.number("port")), MaxContent: s.number("max-content-bytes"), Compression: s.text("compression") == "auto",
 		MaxConnections: int(s.number("max-connections")), Threads: int(s.number("threads")), Sandbox: s.text("sandbox"),
-		AccessLog: s.text("access-log"), LogLevel: s.text("log-level"), LogFormat: s.text("log-format"),
+		AccessLog: s.text("access-log"), TLSCert: s.text("tls-cert"), TLSKey: s.text("tls-key"), LogLevel: s.text("log-level"), LogFormat: s.text("log-format"),
 		StdinTimeout: seconds("stdin-read-timeout-seconds"), ReloadInterval: seconds("reload-interval-seconds"),
 		HeaderTimeout: seconds("header-timeout-seconds"), IdleTimeout: seconds("idle-timeout-seconds"),
 		WriteTimeout: seconds("write-timeout-seconds"), ShutdownTimeout: seconds("shutdown-timeout-seconds"),
@@ -123,6 +130,17 @@ func (cfg *Config) decideSource(given settings) error {
 	}
 	if cfg.Text != "" {
 		cfg.File = ""
+	}
+	return nil
+}
+
+// pairTLS finds a certificate without a key, or the other way round (K-150).
+func (cfg *Config) pairTLS() error {
+	switch {
+	case cfg.TLSCert != "" && cfg.TLSKey == "":
+		return usagef("--tls-cert needs --tls-key (or TLS_KEY)")
+	case cfg.TLSKey != "" && cfg.TLSCert == "":
+		return usagef("--tls-key needs --tls-cert (or TLS_CERT)")
 	}
 	return nil
 }

@@ -35,6 +35,8 @@ var table = []option{
 	{name: "admin", variable: "ADMIN", check: checkSocket},
 	{name: "access-log", variable: "ACCESS_LOG", standard: "off", check: oneOf("off", "common", "json")},
 	{name: "trusted-proxy", variable: "TRUSTED_PROXY", check: checkProxies},
+	{name: "tls-cert", variable: "TLS_CERT", check: checkFilled},
+	{name: "tls-key", variable: "TLS_KEY", check: checkFilled},
 	{name: "log-level", variable: "LOG_LEVEL", standard: "info", check: oneOf("error", "warn", "info", "debug")},
 	{name: "log-format", variable: "LOG_FORMAT", standard: "text", check: oneOf("text", "json")},
 	{name: "help"},

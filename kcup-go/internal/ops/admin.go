@@ -144,9 +144,13 @@ func (a *Admin) resource(path string) (status int, mediaType, body string) {
 
 func (a *Admin) numbers() Numbers {
 	c := a.server.Content()
+	var ofTLS *TLSNumbers
+	if t := a.server.TLS(); t != nil {
+		ofTLS = &TLSNumbers{uint64(t.Certificate().Expires()), t.OK.Load(), t.Failed.Load(), t.Timeout.Load()}
+	}
 	return Numbers{
 		Version: a.version, Implementation: "go", Counters: a.server.Counters(), LinesLost: a.access.Lost(),
 		ReloadsOK: a.reloads.OK.Load(), ReloadsFailed: a.reloads.Failed.Load(),
-		ContentBytes: uint64(len(c.Bytes)), ContentLoaded: uint64(c.Loaded), Usage: a.process.Usage(),
+		ContentBytes: uint64(len(c.Bytes)), ContentLoaded: uint64(c.Loaded), TLS: ofTLS, Usage: a.process.Usage(),
 	}
 }

@@ -4,6 +4,8 @@ package ops
 
 import (
 	"bufio"
+	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -29,13 +31,21 @@ const (
 
 // Health checks the server that cfg would start. An error says why it is not healthy (K-110).
 func Health(cfg *config.Config) error {
-	if err := ask(cfg, time.Now().Add(healthTimeout)); err != nil {
+	var certificate []byte
+	if cfg.TLSCert != "" {
+		var err error
+		if certificate, err = server.FirstCertificate(cfg); err != nil {
+			return err
+		}
+	}
+	if err := ask(cfg, certificate, time.Now().Add(healthTimeout)); err != nil {
 		return fmt.Errorf("unhealthy: %w", err)
 	}
 	return nil
 }
 
-func ask(cfg *config.Config, deadline time.Time) error {
+// ask speaks TLS if it is given a certificate.
+func ask(cfg *config.Config, certificate []byte, deadline time.Time) error {
 	silent := fmt.Errorf("no response within %d seconds", healthTimeout/time.Second)
 	name, connection, err := dial(cfg, deadline)
 	if errors.Is(err, syscall.EAGAIN) || err != nil && !time.Now().Before(deadline) {
@@ -46,12 +56,21 @@ func ask(cfg *config.Config, deadline time.Time) error {
 	}
 	defer connection.Close()
 	_ = connection.SetDeadline(deadline) // fails only if it is closed
+	if certificate != nil {
+		shaken := tls.Client(connection, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}) // it is compared
+		if err = shaken.Handshake(); err == nil && !bytes.Equal(shaken.ConnectionState().PeerCertificates[0].Raw, certificate) {
+			return errors.New("the certificate is not that of --tls-cert")
+		}
+		connection = shaken
+	}
 	path := cfg.Path
 	if path == "" {
 		path = "/"
 	}
 	var head fasthttp.ResponseHeader
-	_, err = fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", path)
+	if err == nil {
+		_, err = fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", path)
+	}
 	if err == nil {
 		err = receive(&head, connection)
 	}

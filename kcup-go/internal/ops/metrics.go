@@ -4,6 +4,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"gitlab.com/kcup/kcup/kcup-go/internal/respond"
@@ -17,8 +18,12 @@ type Numbers struct {
 	LinesLost                   uint64
 	ReloadsOK, ReloadsFailed    uint64
 	ContentBytes, ContentLoaded uint64
+	TLS                         *TLSNumbers // nil without it
 	Usage
 }
+
+// TLSNumbers are those that there are only with TLS (K-154).
+type TLSNumbers struct{ Expires, OK, Failed, Timeout uint64 }
 
 // metric is a row of the table in K-118, with its samples.
 type metric struct {
@@ -29,7 +34,7 @@ type metric struct {
 type sample struct{ labels, value string }
 
 func (n *Numbers) table() []metric {
-	return []metric{
+	return slices.Concat([]metric{
 		{"kcup_http_requests_total", "counter", "Responses begun, by method (other if the head was refused) and status code.", n.responses()},
 		{"kcup_http_response_bytes_total", "counter", "Bytes of responses, heads included, that the kernel accepted.", only(n.Bytes)},
 		{"kcup_connections", "gauge", "Open connections: parked between requests, or hot.", by("state", []string{"hot", "parked"}, n.Hot, n.Parked)},
@@ -39,6 +44,7 @@ func (n *Numbers) table() []metric {
 		{"kcup_reloads_total", "counter", "Reloads, by result.", by("result", []string{"ok", "failed"}, n.ReloadsOK, n.ReloadsFailed)},
 		{"kcup_content_bytes", "gauge", "Size of the content, without its variants.", only(n.ContentBytes)},
 		{"kcup_content_loaded_timestamp_seconds", "gauge", "When the content was loaded, in seconds since 1970.", only(n.ContentLoaded)},
+	}, n.TLS.table(), []metric{
 		{"kcup_build_info", "gauge", "1, labelled with what runs.", []sample{{fmt.Sprintf(`{version="%s",implementation="%s"}`, n.Version, n.Implementation), "1"}}},
 		{"process_cpu_seconds_total", "counter", "User and system CPU time, in seconds.", hundredths(n.CPU)},
 		{"process_open_fds", "gauge", "Open file descriptors.", only(n.OpenFDs)},
@@ -46,6 +52,16 @@ func (n *Numbers) table() []metric {
 		{"process_virtual_memory_bytes", "gauge", "Virtual memory, in bytes.", only(n.VirtualMemory)},
 		{"process_resident_memory_bytes", "gauge", "Resident memory, in bytes.", only(n.ResidentMemory)},
 		{"process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.", hundredths(n.StartTime)},
+	})
+}
+
+func (n *TLSNumbers) table() []metric {
+	if n == nil {
+		return nil
+	}
+	return []metric{
+		{"kcup_tls_certificate_expiry_timestamp_seconds", "gauge", "When the certificate expires, in seconds since 1970.", only(n.Expires)},
+		{"kcup_tls_handshakes_total", "counter", "TLS handshakes, by result.", by("result", []string{"ok", "failed", "timeout"}, n.OK, n.Failed, n.Timeout)},
 	}
 }
 

@@ -23,12 +23,18 @@ type metricsCase struct {
 	ReloadsFailed           uint64 `toml:"reloads_failed"`
 	ContentBytes            uint64 `toml:"content_bytes"`
 	ContentLoaded           uint64 `toml:"content_loaded"`
-	CPU                     uint64 `toml:"cpu"`
-	StartTime               uint64 `toml:"start_time"`
-	OpenFDs                 uint64 `toml:"open_fds"`
-	MaxFDs                  uint64 `toml:"max_fds"`
-	VirtualMemory           uint64 `toml:"virtual_memory"`
-	ResidentMemory          uint64 `toml:"resident_memory"`
+	TLS                     *struct {
+		Expires uint64 `toml:"certificate_expiry"`
+		OK      uint64 `toml:"handshakes_ok"`
+		Failed  uint64 `toml:"handshakes_failed"`
+		Timeout uint64 `toml:"handshakes_timeout"`
+	}
+	CPU            uint64 `toml:"cpu"`
+	StartTime      uint64 `toml:"start_time"`
+	OpenFDs        uint64 `toml:"open_fds"`
+	MaxFDs         uint64 `toml:"max_fds"`
+	VirtualMemory  uint64 `toml:"virtual_memory"`
+	ResidentMemory uint64 `toml:"resident_memory"`
 }
 
 func (c *metricsCase) numbers() Numbers {
@@ -38,6 +44,9 @@ func (c *metricsCase) numbers() Numbers {
 		LinesLost: c.LinesLost, ReloadsOK: c.ReloadsOK, ReloadsFailed: c.ReloadsFailed,
 		ContentBytes: c.ContentBytes, ContentLoaded: c.ContentLoaded,
 		Usage: Usage{c.CPU, c.StartTime, c.OpenFDs, c.MaxFDs, c.VirtualMemory, c.ResidentMemory},
+	}
+	if c.TLS != nil {
+		n.TLS = &TLSNumbers{c.TLS.Expires, c.TLS.OK, c.TLS.Failed, c.TLS.Timeout}
 	}
 	for _, response := range c.Responses {
 		method := slices.Index([]string{"GET", "HEAD", "other"}, response[0].(string))

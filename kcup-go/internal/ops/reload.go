@@ -22,14 +22,20 @@ type Reloads struct{ OK, Failed atomic.Uint64 }
 // own: no worker waits for it.
 type Reload struct {
 	Reloads
-	cfg      *config.Config
-	server   *server.Server
-	manager  *Notifier
-	log      *logrus.Logger
-	hangups  <-chan os.Signal
-	drain    chan struct{}
-	settling settling
-	failure  string // the failure of the last read, which was logged
+	cfg     *config.Config
+	server  *server.Server
+	manager *Notifier
+	log     *logrus.Logger
+	hangups <-chan os.Signal
+	drain   chan struct{}
+	content watch
+	pair    watch // the certificate and its key
+}
+
+// watch is what polls saw of the content or of the pair, and the failure of the last read, which was logged.
+type watch struct {
+	settling
+	failure string
 }
 
 // NewReload receives SIGHUP from now on: the service manager may send it as soon as it knows that we are ready.
@@ -49,6 +55,8 @@ func (r *Reload) Run() {
 	if r.cfg.ReloadInterval > 0 {
 		poll = time.After(r.cfg.ReloadInterval)
 	}
+	day := time.NewTicker(24 * time.Hour)
+	defer day.Stop()
 	for {
 		select {
 		case <-r.drain: // takes precedence over a hangup that came during a reload
@@ -60,42 +68,49 @@ func (r *Reload) Run() {
 			return
 		case <-r.hangups:
 			r.manager.Reloading()
-			r.failure = "" // a failure is logged on each SIGHUP, even if it is the same again
-			r.load(r.read())
+			r.content.failure, r.pair.failure = "", "" // a failure is logged on each SIGHUP, even if it is the same again
+			isGood := r.usePair(r.readPair())
+			source, err := r.read()
+			r.load(source, err, isGood)
 			r.server.Abandon() // frees what a failed reload had reserved
 			r.manager.Ready()
 		case <-poll:
-			poll = time.After(r.poll())
+			pair := r.pollPair()
+			poll = time.After(min(r.poll(), pair))
+		case <-day.C:
+			if t := r.server.TLS(); t != nil {
+				Tell(r.log.Warn, t.Certificate().Warning(time.Now()))
+			}
 		}
 	}
 }
 
 // poll checks the file, and returns when to check again. It is read whole only if it seems to have changed.
 func (r *Reload) poll() time.Duration {
-	if !r.settling.isPending() {
+	if !r.content.isPending() {
 		digest, err := content.Look(r.cfg, r.server.Content())
-		return r.pause(r.settling.judge(sightOf(digest, err), r.loaded()))
+		return r.content.pause(r.cfg, r.content.judge(sightOf(digest, err), r.loaded()))
 	}
 	defer r.server.Abandon()
 	source, err := r.read()
-	step := r.settling.judge(sightOf(source.Digest(), err), r.loaded())
+	step := r.content.judge(sightOf(source.Digest(), err), r.loaded())
 	if step == settled {
-		r.load(source, err)
+		r.load(source, err, true)
 	} else {
 		source.Release()
 	}
-	return r.pause(step)
+	return r.content.pause(r.cfg, step)
 }
 
 // pause returns the time until the next check.
-func (r *Reload) pause(v step) time.Duration {
+func (w *watch) pause(cfg *config.Config, v step) time.Duration {
 	switch v {
 	case unsettled:
 		return settlingTime
 	case unchanged:
-		r.failure = ""
+		w.failure = ""
 	}
-	return r.cfg.ReloadInterval
+	return cfg.ReloadInterval
 }
 
 func (r *Reload) loaded() sight { return sight{digest: r.server.Content().SourceDigest} }
@@ -104,35 +119,44 @@ func (r *Reload) read() (content.Source, error) {
 	return content.Again(r.cfg, r.server.Content(), r.server.MakeRoom)
 }
 
-// load serves the content that was read, or logs why that failed.
-func (r *Reload) load(source content.Source, err error) {
+// load serves the content that was read, or logs why that failed. The reload has failed if the pair is not good, either.
+func (r *Reload) load(source content.Source, err error, isGood bool) {
 	var c *content.Content
 	if err == nil {
 		c, err = content.Make(source, r.cfg)
 	}
 	if err != nil {
-		r.fail(err.Error())
+		r.count(false)
+		r.content.fail(err, "content", r.log)
 		return
 	}
 	Tell(r.log.Warn, c.Warnings...)
 	news := c.News(r.cfg, r.server.Content())
 	c.Collapse(r.server.Spare())
 	r.server.Replace(c)
-	r.OK.Add(1)
-	r.failure = ""
+	r.count(isGood)
+	r.content.failure = ""
 	Tell(r.log.Info, news...)
 }
 
 // fail logs a failure line by line, unless the last read failed in the same way (K-101).
-func (r *Reload) fail(failure string) {
-	r.Failed.Add(1)
-	if failure == r.failure {
+func (w *watch) fail(err error, what string, log *logrus.Logger) {
+	failure := err.Error()
+	if failure == w.failure {
 		return
 	}
-	r.failure = failure
+	w.failure = failure
 	lines := strings.Split(failure, "\n")
-	lines[0] += "; the last good content stays"
-	Tell(r.log.Warn, lines...)
+	lines[0] += "; the last good " + what + " stays"
+	Tell(log.Warn, lines...)
+}
+
+func (r *Reload) count(isGood bool) {
+	if isGood {
+		r.OK.Add(1)
+	} else {
+		r.Failed.Add(1)
+	}
 }
 
 // settlingTime is the time after which a poll reads a changed file again (K-102).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -24,7 +25,7 @@ func EnterSandbox(cfg *config.Config, log *logrus.Logger) error {
 	if cfg.Sandbox == "off" {
 		return nil
 	}
-	missing := strings.Join(restrict(cfg.File), ", ")
+	missing := strings.Join(restrict(cfg), ", ")
 	switch {
 	case missing == "":
 	case cfg.Sandbox == "required":
@@ -37,15 +38,15 @@ func EnterSandbox(cfg *config.Config, log *logrus.Logger) error {
 
 // restrict applies the parts that the kernel offers, and returns the others (K-131). The filter is last, since it
 // forbids calls that the other parts need.
-func restrict(file string) (missing []string) {
+func restrict(cfg *config.Config) (missing []string) {
 	for _, part := range []struct {
 		name string
 		err  error
 	}{
 		{"RLIMIT_CORE", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})},
-		{"Landlock", landlocked(reloadPaths(file))},
+		{"Landlock", landlocked(slices.Concat(reloadPaths(cfg.File), reloadPaths(cfg.TLSCert), reloadPaths(cfg.TLSKey)))},
 		{"capset", dropCapabilities()},
-		{"seccomp", filter()},
+		{"seccomp", filter(cfg.TLSCert != "")},
 	} {
 		if part.err != nil {
 			missing = append(missing, part.name)

@@ -65,14 +65,17 @@ var partCalls = append([]part{
 	{unix.SYS_IOCTL, where{1, allBits, unix.SIOCINQ}},
 }, partCallsHere...)
 
+// callOfTLS is allowed only with it.
+var callOfTLS = part{unix.SYS_SOCKETPAIR, where{0, allBits, unix.AF_UNIX}}
+
 // filter restricts all threads to the calls above. It sets no_new_privs in all of them, which is required.
-func filter() error {
+func filter(tls bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	code := program()
+	code := program(tls)
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	// Before Linux 5.16 a filter would turn mitigations on that protect from untrusted code; there is none here.
 	const flags = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
@@ -100,9 +103,9 @@ const few = 8
 
 // program is the filter as a program of the kernel's BPF. Other calls fail with ENOSYS: a runtime then falls back to an older
 // call, which it would not after EPERM.
-func program() []unix.SockFilter {
+func program(tls bool) []unix.SockFilter {
 	p := []unix.SockFilter{load(archAt), skip(unix.BPF_JEQ, auditArch, 1, 0), end(unix.SECCOMP_RET_KILL_PROCESS), load(callAt)}
-	left := calls()
+	left := calls(tls)
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(left)), few) {
 		guard := len(p)
 		p = append(p, skip(unix.BPF_JGT, some[len(some)-1], 0, 0))
@@ -116,13 +119,16 @@ func program() []unix.SockFilter {
 }
 
 // calls are the allowed calls by number, each without conditions unless it has a where.
-func calls() map[uint32][]where {
+func calls(tls bool) map[uint32][]where {
 	left := map[uint32][]where{}
 	for _, call := range wholeCalls {
 		left[call] = nil
 	}
 	for _, part := range partCalls {
 		left[part.call] = append(left[part.call], part.where)
+	}
+	if tls {
+		left[callOfTLS.call] = []where{callOfTLS.where}
 	}
 	return left
 }

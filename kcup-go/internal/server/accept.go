@@ -27,7 +27,8 @@ type acceptor struct {
 	*common
 	workers  []*worker
 	listener *listener
-	file     *os.File // the listener's, for the runtime to wait on
+	tls      *terminators // nil without TLS
+	file     *os.File     // the listener's, for the runtime to wait on
 	raw      syscall.RawConn
 	ceiling  int  // connections that were open when descriptors ran out; 0: they have not
 	crowded  bool // a new connection has waited in vain for a silent one, and some have waited ever since
@@ -82,8 +83,8 @@ func (a *acceptor) drain() error {
 	// First, so that each connection accepted from now on gets its last response.
 	a.tellAll(func(m *mailbox) { m.drain = true })
 	for {
-		fd, err := accept(a.listener.fd)
-		if err == unix.EAGAIN {
+		fd, err := a.tls.accept(a.listener.fd)
+		if err == unix.EAGAIN || err != 0 && !isReadable(a.listener.fd) {
 			break
 		}
 		if err == 0 {
@@ -94,6 +95,7 @@ func (a *acceptor) drain() error {
 	}
 	a.file.Close()
 	a.tellAll(func(m *mailbox) { m.last = true })
+	a.tls.close()
 	return nil
 }
 
@@ -107,9 +109,9 @@ func (a *acceptor) tellAll(what func(*mailbox)) {
 func (a *acceptor) next() (fd int32, err error) {
 	var number syscall.Errno
 	err = a.raw.Read(func(uintptr) bool {
-		fd, number = accept(a.listener.fd)
+		fd, number = a.tls.accept(a.listener.fd)
 		for isOfConnection(number) {
-			fd, number = accept(a.listener.fd)
+			fd, number = a.tls.accept(a.listener.fd)
 		}
 		if number == unix.EAGAIN || areExhausted(number) && !isReadable(a.listener.fd) {
 			a.crowded = false
@@ -135,7 +137,8 @@ func (a *acceptor) deal(fd int32) {
 		}
 	}
 	least.status.open.Add(1)
-	least.tell(func(m *mailbox) { m.sockets = append(m.sockets, fd) })
+	new := a.tls.handOver(fd)
+	least.tell(func(m *mailbox) { m.sockets = append(m.sockets, new) })
 }
 
 // areExhausted reports whether descriptors have run out.

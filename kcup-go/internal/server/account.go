@@ -21,6 +21,8 @@ const (
 	overshoot = 68 << 10
 	// The most that a connection with the least buffer holds, with the requests behind its response.
 	leastShare = leastBuffer + overshoot + receiveBuffer
+	// What a terminator and the pair hold of a response (K-158).
+	ofTLS = 64 << 10
 	// A peer that has acknowledged this much is reading: its own kernel holds less for it.
 	evidence = 256 << 10
 )
@@ -63,12 +65,20 @@ func (a *account) charge(c *connection, written int) {
 		a.begin(c)
 	}
 	c.unacked = int32(min(int(c.unacked)+written, math.MaxInt32))
-	claim := min(c.claim+int32(min(written, mostBuffer))*3/2+overhead, c.buffer+overshoot)
+	claim := min(c.claim+int32(min(written, mostBuffer))*3/2+overhead, c.most())
 	a.set(c, max(claim, c.claim))
 }
 
+// most is the most that the kernel, and with TLS a terminator, hold of its responses.
+func (c *connection) most() int32 {
+	if c.outside != nil {
+		return c.buffer + overshoot + ofTLS
+	}
+	return c.buffer + overshoot
+}
+
 // block charges a connection whose send buffer is full, and the requests behind its response.
-func (a *account) block(c *connection) { a.set(c, max(c.claim, c.buffer+overshoot+receiveBuffer)) }
+func (a *account) block(c *connection) { a.set(c, max(c.claim, c.most()+receiveBuffer)) }
 
 // set replaces a claim.
 func (a *account) set(c *connection, claim int32) {

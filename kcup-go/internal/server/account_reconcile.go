@@ -5,12 +5,17 @@ package server
 // grant sets a connection's send buffer to its allowance, since its response does not fit into the buffer it has.
 func (w *worker) grant(c *connection) { c.resize(w.account.allowance(c)) }
 
-// resize sets a connection's send buffer.
+// resize sets a connection's send buffer; with TLS that of the peer's socket, since the pair has no network to fill.
 func (c *connection) resize(buffer int32) {
-	if buffer != c.buffer {
-		c.buffer = buffer
-		setSendBuffer(c.fd, buffer)
+	if buffer == c.buffer {
+		return
 	}
+	fd := c.fd
+	if c.outside != nil {
+		fd = c.outside.fd
+	}
+	c.buffer = buffer
+	setSendBuffer(fd, buffer)
 }
 
 // reconcile asks the kernel what it holds, connection by connection, until enough is free again. If that is not enough, it
@@ -39,7 +44,7 @@ func (w *worker) reconcile() {
 
 // reconcileOne sets a claim to what the kernel holds, and the buffer to the least: the next long response gets a larger one.
 func (w *worker) reconcileOne(c *connection) {
-	held, unacked := heldFor(c.fd), w.look(c)
+	held, unacked := heldFor(c.fd)+c.outside.held(), w.look(c)
 	if c.phase == writing {
 		c.out.look(unacked)
 		held += receiveBuffer // requests behind a pending response are not read
@@ -68,6 +73,7 @@ func (w *worker) resetInOrder() {
 // look asks the kernel how many bytes the peer has not acknowledged.
 func (w *worker) look(c *connection) (unacked int) {
 	unacked = unacknowledged(c.fd)
+	unacked += c.outside.unacknowledged()
 	w.account.saw(c, unacked)
 	return unacked
 }

@@ -40,6 +40,7 @@ type connection struct {
 	end          reason // why it lingers
 	kept         *kept
 	out          *outgoing
+	outside      *outside // with TLS, the socket that the peer is at
 }
 
 // kept is input that could not be used yet: a part of a head, or requests behind a pending response.

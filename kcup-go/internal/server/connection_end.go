@@ -91,11 +91,13 @@ func (w *worker) close(c *connection, why reason) {
 	if c.out != nil {
 		w.release(c.out)
 		c.out = nil
-		forget(c.fd)
+		c.forget()
 	} else if w.owed(c) > 0 {
-		forget(c.fd)
+		c.forget()
 	}
 	w.account.set(c, 0)
+	c.outside.release() // before the pair's end, so that whoever sees that is alone with it
+	c.outside = nil
 	unix.Close(int(c.fd))
 	c.queued = false
 	w.remove(c)
@@ -105,6 +107,12 @@ func (w *worker) close(c *connection, why reason) {
 	if w.logsEnds {
 		w.logEnd(w.peers[c.slot], Reasons[why])
 	}
+}
+
+// forget makes the close throw away what the peer has not acknowledged.
+func (c *connection) forget() {
+	forget(c.fd)
+	c.outside.forget()
 }
 
 // logEnd logs the end of a connection (K-119).

@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 
+	"gitlab.com/kcup/kcup/kcup-go/internal/config"
 	"gitlab.com/kcup/kcup/kcup-go/internal/content"
 	"gitlab.com/kcup/kcup/kcup-go/internal/server/guard"
 )
@@ -30,6 +31,13 @@ const (
 	// and the file it is read from.
 	descriptors         = 3 + 2 + 2 + 3*2 + 1
 	descriptorsOfWorker = 2
+	// The same with TLS (K-158): of a connection its socket and a pair; its memory, with what the runtime has for it; the part
+	// of that in our heap; and the descriptors of each terminator, with a pair that waits.
+	descriptorsWithTLS      = 3
+	connectionCostWithTLS   = 24576
+	heapOfTLS               = 15 << 10
+	descriptorsOfTerminator = 2
+	descriptorsOfTLS        = 2
 )
 
 // AdminConnections is the most connections of the admin listener (K-115).
@@ -39,6 +47,7 @@ const AdminConnections = 64
 // computed again whenever content comes or goes (K-89).
 type envelope struct {
 	maxConnections int
+	heap           int64 // bytes that TLS takes of it
 	kept           int64 // bytes of incomplete heads, over all workers
 	sockets        int64 // bytes that the kernel may hold for connections, over all workers
 	cost           int64 // the part of it that an open connection takes: 0 if buffers have a limit of their own
@@ -53,12 +62,21 @@ type surroundings struct {
 	charged     bool  // whether socket buffers count: version 2
 	tcp         int64 // if they do not, version 1's limit on them; 0: none
 	descriptors uint64
+	tls         bool
+}
+
+// each is what a connection takes.
+func (s surroundings) each() (descriptors uint64, memory int64) {
+	if s.tls {
+		return descriptorsWithTLS, connectionCostWithTLS
+	}
+	return 1, connectionCost
 }
 
 // readSurroundings need not raise the limit on descriptors: Go does that at its start.
-func readSurroundings(m *memory, others uint64) surroundings {
+func readSurroundings(m *memory, others uint64, tls bool) surroundings {
 	memory, charged := m.least()
-	return surroundings{memory, charged, m.tcp, max(descriptorLimit(), others) - others}
+	return surroundings{memory, charged, m.tcp, max(descriptorLimit(), others) - others, tls}
 }
 
 func descriptorLimit() uint64 {
@@ -72,14 +90,18 @@ func descriptorLimit() uint64 {
 // newEnvelope computes the limits. contents is the size of all versions of the content that are held, or will be. Pure.
 func newEnvelope(wanted, threads int, contents int64, around surroundings) envelope {
 	e := envelope{maxConnections: wanted, kept: mostKept, sockets: unlimitedSockets, fits: true}
-	if around.descriptors < uint64(wanted) {
-		e.maxConnections = max(int(around.descriptors), 1)
+	descriptors, cost := around.each()
+	if around.descriptors/descriptors < uint64(wanted) {
+		e.maxConnections = max(int(around.descriptors/descriptors), 1)
 	}
 	if around.tcp > 0 {
 		e.sockets = around.tcp / 4 * 3
 	}
 	if around.memory > 0 {
-		e.limit(threads, max(around.memory-resting-contents, 0), around.charged)
+		e.limit(threads, max(around.memory-resting-contents, 0), cost, around.charged)
+	}
+	if around.tls {
+		e.heap = int64(e.maxConnections)*heapOfTLS + e.kept // as much again as for heads is for large records
 	}
 	e.kept = max(e.kept, int64(threads*2*guard.MaxHead))
 	return e
@@ -87,25 +109,28 @@ func newEnvelope(wanted, threads int, contents int64, around surroundings) envel
 
 // limit divides the free memory. If socket buffers are charged to it, they share it with connections and heads; an
 // eighth is left for bytes that come between two looks at the account.
-func (e *envelope) limit(threads int, free int64, charged bool) {
+func (e *envelope) limit(threads int, free, cost int64, charged bool) {
 	if charged {
-		e.cost, e.sockets = connectionCost, free/8*7
+		e.cost, e.sockets = cost, free/8*7
 	}
-	least := min(int64(e.maxConnections), leastConnections)*connectionCost + int64(threads)*leastOfWorker
-	affordable := int(max(free/4*3/connectionCost, 1))
+	least := min(int64(e.maxConnections), leastConnections)*cost + int64(threads)*leastOfWorker
+	affordable := int(max(free/4*3/cost, 1))
 	e.limited, e.short, e.fits = true, affordable < e.maxConnections, free >= least
 	e.maxConnections = min(e.maxConnections, affordable)
-	left := max(free-int64(e.maxConnections)*connectionCost, 0)
+	left := max(free-int64(e.maxConnections)*cost, 0)
 	e.kept = min(left/4, mostKept)
 }
 
 // reservedDescriptors returns the number of descriptors that are open before there is a server, and of later ones that
 // are not connections.
-func reservedDescriptors(threads int, admin bool) uint64 {
+func reservedDescriptors(threads int, cfg *config.Config) uint64 {
 	open, _ := os.ReadDir("/proc/self/fd") // without /proc the descriptors that we were given are not known
 	others := uint64(len(open) + descriptors + descriptorsOfWorker*threads)
-	if admin {
+	if cfg.Admin.IsValid() {
 		others += AdminConnections
+	}
+	if cfg.TLSCert != "" {
+		others += uint64(descriptorsOfTLS + descriptorsOfTerminator*threads)
 	}
 	return others
 }
@@ -113,7 +138,7 @@ func reservedDescriptors(threads int, admin bool) uint64 {
 // tell tells the runtime the memory limit.
 func (e envelope) tell() {
 	if e.limited && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(resting + e.kept) // content is outside of the heap
+		debug.SetMemoryLimit(resting + e.kept + e.heap) // content is outside of the heap
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 
 // HasMemory reports, before there is a server, whether content may take this many bytes more, until close is called.
 func HasMemory(cfg *config.Config) (has func(needed int64) bool, close func()) {
-	m, least := openMemory(), starting+least(threads(cfg))
+	m, least := openMemory(), starting+least(threads(cfg), surroundings{tls: cfg.TLSCert != ""})
 	return func(needed int64) bool { return m.has(needed + least) }, m.close
 }
 
@@ -52,8 +52,9 @@ func (m *memory) has(needed int64) bool {
 	return m.available() >= needed
 }
 
-func least(threads int) int64 {
-	return leastConnections*connectionCost + int64(threads)*leastOfWorker
+func least(threads int, around surroundings) int64 {
+	_, cost := around.each()
+	return leastConnections*cost + int64(threads)*leastOfWorker
 }
 
 func threads(cfg *config.Config) int {
@@ -74,6 +75,9 @@ const (
 // MayHaveThreads fails if the limits on threads are too low.
 func MayHaveThreads(cfg *config.Config) error {
 	needed := int64(threadsOfRuntime + threadsOfWorker*threads(cfg))
+	if cfg.TLSCert != "" {
+		needed += int64(threads(cfg)) // the terminators
+	}
 	if limit := threadLimit(); limit < needed {
 		return fmt.Errorf("cannot start: %d threads are needed, and %d are allowed (raise the limit on processes, or lower --threads)", needed, limit)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -21,7 +22,16 @@ type listener struct {
 }
 
 // newListener takes the socket that was passed, or makes one.
-func newListener(cfg *config.Config) (*listener, error) {
+func newListener(cfg *config.Config) (l *listener, err error) {
+	if l, err = anyListener(cfg); err == nil && cfg.TLSCert != "" {
+		if rest, is := strings.CutPrefix(l.url, "http:"); is {
+			l.url = "https:" + rest // K-150
+		}
+	}
+	return l, err
+}
+
+func anyListener(cfg *config.Config) (*listener, error) {
 	if l, err := passed(); l != nil || err != nil {
 		return l, err
 	}

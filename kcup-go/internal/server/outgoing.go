@@ -61,7 +61,7 @@ func (w *worker) respond(c *connection, g *guard.Guard, head []byte, behind int)
 	if w.draining && persists {
 		// Requests that were sent before the drain get their responses (K-18): only the last one ends the connection.
 		// After a while the next one does.
-		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || readable(c.fd) > 0)
+		persists = w.now-w.drainBegan <= ticks(grace) && (behind > 0 || c.outside.isUnread() || readable(c.fd) > 0)
 	}
 	readRequest(&w.request, g, head)
 	choice := respond.Choose(&w.request, r, w.clock.Unix)

@@ -29,10 +29,11 @@ type Server struct {
 	versions versions
 	config   *config.Config
 	reserved uint64 // descriptors that are not connections
+	tls      *TLS   // nil without it
 }
 
-// New binds, and accepts nothing yet. It takes over c, which is complete.
-func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
+// New binds, and accepts nothing yet. It takes over c, which is complete. The certificate is nil without TLS.
+func New(cfg *config.Config, c *content.Content, certificate *Certificate, access *accesslog.Log, log *logrus.Logger) (*Server, error) {
 	threads := threads(cfg)
 	s := &common{started: time.Now(), log: log, logsEnds: log.IsLevelEnabled(logrus.DebugLevel)}
 	s.current.replace(respond.Render(c, cfg))
@@ -43,10 +44,17 @@ func New(cfg *config.Config, c *content.Content, access *accesslog.Log, log *log
 	}
 	s.stall = ticks(cfg.WriteTimeout)
 	server := &Server{common: s, config: cfg, memory: openMemory(), failed: make(chan error, threads+1)}
-	server.reserved = reservedDescriptors(threads, cfg.Admin.IsValid())
+	server.reserved = reservedDescriptors(threads, cfg)
 	// One more than there are workers: the acceptor and signals should not wait for a worker's time slice.
 	runtime.GOMAXPROCS(threads + 1)
 	var err error
+	if certificate != nil {
+		server.tls = &TLS{}
+		server.tls.Replace(certificate)
+		if server.acceptor.tls, err = newTerminators(server.tls, threads, cfg.HeaderTimeout, &s.heldMost); err != nil {
+			return nil, fmt.Errorf("cannot start a terminator: %w", err)
+		}
+	}
 	s.waker.notify = make(chan struct{}, 1)
 	for range threads {
 		w, err := newWorker(s, access.Lines())
@@ -75,6 +83,9 @@ func (s *Server) Greeting() string {
 // Content returns the current content, for a caller that reads everything but its bytes.
 func (s *Server) Content() *content.Content { return s.common.current.peek().Content }
 
+// TLS is nil without it.
+func (s *Server) TLS() *TLS { return s.tls }
+
 // Draining reports whether the drain has begun.
 func (s *Server) Draining() bool { return s.acceptor.draining.Load() }
 
@@ -82,6 +93,11 @@ func (s *Server) Draining() bool { return s.acceptor.draining.Load() }
 func (s *Server) Start() {
 	for _, w := range s.workers {
 		s.running.Go(func() { s.watch("a worker", w.run) })
+	}
+	if s.tls != nil {
+		for _, t := range s.acceptor.tls.all {
+			s.running.Go(func() { s.watch("a terminator", t.run) })
+		}
 	}
 	s.running.Go(func() { s.watch("the acceptor", s.acceptor.run) })
 }

@@ -78,6 +78,27 @@ func sendMore(fd int32, b []byte) (int, syscall.Errno) {
 	}
 }
 
+// send sends what the socket takes now.
+func send(fd int32, b []byte) (int, syscall.Errno) {
+	for {
+		n, _, err := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+		if err != unix.EINTR {
+			return taken(n, err)
+		}
+	}
+}
+
+// peek reads and leaves what it reads in the socket.
+func peek(fd int32, b []byte) (int, syscall.Errno) {
+	n, _, err := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_PEEK, 0, 0)
+	return int(n), err
+}
+
+// newPair makes two unix sockets that are connected to each other.
+func newPair() (pair [2]int, err error) {
+	return unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+}
+
 // accept accepts a connection without its address, which the library's call would allocate.
 func accept(listener int) (int32, syscall.Errno) {
 	fd, _, err := syscall.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)

@@ -67,7 +67,7 @@ func (s *Server) fits() bool {
 	}
 	s.enforce(e)
 	within(makeRoom, func() bool { return s.acceptor.open() <= e.maxConnections })
-	return s.memory.has(s.versions.needed + least(len(s.workers)))
+	return s.memory.has(s.versions.needed + least(len(s.workers), surroundings{tls: s.tls != nil}))
 }
 
 // Spare is the number of bytes that may be used for speed alone.
@@ -105,7 +105,7 @@ func (s *Server) envelope() envelope {
 	for _, r := range s.oldOnes() {
 		contents += r.Size()
 	}
-	return newEnvelope(s.config.MaxConnections, len(s.workers), contents, readSurroundings(s.memory, s.reserved))
+	return newEnvelope(s.config.MaxConnections, len(s.workers), contents, readSurroundings(s.memory, s.reserved, s.tls != nil))
 }
 
 // review computes the limits again, and once more in a second for as long as old content is held.

@@ -142,14 +142,15 @@ func (w *worker) run() error {
 }
 
 // adopt takes in a new connection.
-func (w *worker) adopt(fd int32) {
-	c := w.add(fd, w.now)
+func (w *worker) adopt(new arrival) {
+	c := w.add(new.fd, w.now)
+	c.outside = new.outside
 	w.counters.Accepted++
 	event := unix.EpollEvent{Fd: c.slot, Pad: int32(c.generation)} // together they are what the kernel gives back
 	event.Events = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 	if (w.lines != nil || w.logsEnds) && !w.meet(c) {
 		w.close(c, peerGone)
-	} else if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(fd), &event); err != nil {
+	} else if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, int(c.fd), &event); err != nil {
 		if w.now >= w.silence {
 			w.silence = w.now + ticks(time.Second)
 			w.log.Warnf("cannot watch a connection: %v", content.Reason(err))
@@ -165,7 +166,11 @@ func (w *worker) meet(c *connection) (ok bool) {
 	for int(c.slot) >= len(w.peers) {
 		w.peers = append(w.peers, netip.Addr{})
 	}
-	if w.peers[c.slot], ok = peerOf(c.fd); !ok {
+	fd := c.fd
+	if c.outside != nil {
+		fd = c.outside.fd
+	}
+	if w.peers[c.slot], ok = peerOf(fd); !ok {
 		w.peers[c.slot] = netip.IPv6Unspecified() // nobody has this address
 	}
 	return ok

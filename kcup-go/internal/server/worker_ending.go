@@ -25,6 +25,10 @@ func (w *worker) expire() {
 // runOut ends a silence, or the time for a head, unless there are bytes that were not read yet: the whole process may
 // have been paused (K-89).
 func (w *worker) runOut(c *connection, p phase) {
+	if c.outside.isUnread() && readable(c.fd) == 0 {
+		w.enter(c, p) // it comes at any moment
+		return
+	}
 	if readable(c.fd) > 0 {
 		before := *c
 		if w.input(c); c.phase != p || c.since != before.since || c.generation != before.generation {

@@ -19,7 +19,7 @@ type mailbox struct {
 }
 
 type messages struct {
-	sockets  []int32
+	sockets  []arrival
 	replaced []*respond.Responses // whose readers are reset
 	evict    bool
 	anybody  bool // any connection, if none is silent
@@ -46,8 +46,8 @@ func (w *worker) readMessages() {
 	if m.drain && !w.draining {
 		w.drain()
 	}
-	for _, fd := range m.sockets {
-		w.adopt(fd)
+	for _, new := range m.sockets {
+		w.adopt(new)
 	}
 	for _, r := range m.replaced {
 		w.recall(r)

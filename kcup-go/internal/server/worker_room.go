@@ -13,6 +13,10 @@ func (w *worker) evict(anybody bool) {
 	w.asked, w.closed = true, true // even if there was none to evict: the acceptor waits for us
 	for range w.queue[idle].count {
 		c := w.first(idle)
+		if c.outside.isUnread() && readable(c.fd) == 0 {
+			w.enter(c, idle) // it comes at any moment
+			continue
+		}
 		if readable(c.fd) == 0 {
 			w.close(w.satisfied(c), evicted)
 			return
@@ -40,7 +44,7 @@ func (w *worker) satisfied(first *connection) *connection {
 		if c == nil || c.since != first.since {
 			break
 		}
-		if w.owed(c) == 0 && readable(c.fd) == 0 {
+		if w.owed(c) == 0 && !c.outside.isUnread() && readable(c.fd) == 0 {
 			return c
 		}
 		c = w.at(c.next)
