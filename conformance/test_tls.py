@@ -91,7 +91,7 @@ def test_no_older_version(serve_tls):
     server = serve_tls()
     context = trusting(minimum_version=ssl.TLSVersion.TLSv1, maximum_version=ssl.TLSVersion.TLSv1_1)
     context.set_ciphers("ALL:@SECLEVEL=0")
-    with pytest.raises(ssl.SSLError, match="(?i)protocol.version|handshake.failure"):
+    with pytest.raises(ssl.SSLError, match=r"(?i)protocol.version|handshake.failure"):
         TlsConnection(server.address, context)
 
 
@@ -114,7 +114,7 @@ def test_the_protocol(serve_tls, version, offered, chosen):
 def test_no_other_protocol(serve_tls, version):
     context = trusting(minimum_version=version, maximum_version=version)
     context.set_alpn_protocols(["h2"])
-    with pytest.raises(ssl.SSLError, match="(?i)no.application.protocol"):
+    with pytest.raises(ssl.SSLError, match=r"(?i)no.application.protocol"):
         TlsConnection(serve_tls().address, context)
 
 

@@ -18,7 +18,7 @@ from runner.peers import ADMIN, BIG, GET, MIB, is_reset
 from runner.process import descriptors, until
 from runner.reload import warned
 from runner.responses import WireError
-from runner.tls import CERT, KEY, STAYS, TLS, TlsConnection, get, make_pair, pair, shown, trusting
+from runner.tls import CERT, KEY, STAYS, TLS, TlsConnection, get, hello, make_pair, pair, shown
 from runner.twin import Server
 from runner.wire import GONE, Connection
 from test_healthcheck import HEALTHY, outcome, unhealthy, where
@@ -34,15 +34,6 @@ NEVER_TLS = {
     "data before the handshake": b"\x17\x03\x03\x00\x04" + bytes(4),
     "a hello of SSL 2": b"\x80\x2e\x01\x00\x02\x00\x15\x00\x00\x00\x10" + bytes(40),
 }
-
-
-def hello():
-    """The first bytes of a client."""
-    outgoing = ssl.MemoryBIO()
-    client = trusting().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost")
-    with contextlib.suppress(ssl.SSLWantReadError):
-        client.do_handshake()
-    return outgoing.read()
 
 
 def rest_of(connection):

@@ -135,6 +135,15 @@ def trusting(verify=True, **settings):
     return context
 
 
+def hello(context=None):
+    """The first message of a client."""
+    outgoing = ssl.MemoryBIO()
+    client = (context or trusting()).wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
 class TlsConnection(Connection):
     """A connection that speaks TLS. Its records pass through buffers of ours, which OpenSSL knows nothing beyond."""
 

@@ -101,6 +101,7 @@ type outside struct {
 	holders atomic.Int32
 	pending atomic.Int32 // bytes of responses that are neither in the pair any more nor in this socket yet
 	busy    atomic.Bool  // bytes of the peer may be neither in this socket any more nor in the pair yet
+	shaken  atomic.Bool  // the handshake is over; until then the peer is silent (K-155)
 	gone    atomic.Bool  // nothing more gets to the peer
 }
 
@@ -139,7 +140,7 @@ func (o *outside) held() int32 {
 
 // isUnread says that bytes of the peer have not come to the pair. Ask this before the pair.
 func (o *outside) isUnread() bool {
-	return o != nil && !o.gone.Load() && (readable(o.fd) > 0 || o.busy.Load())
+	return o != nil && o.shaken.Load() && !o.gone.Load() && (readable(o.fd) > 0 || o.busy.Load())
 }
 
 // forget makes the close throw away what the peer has not acknowledged.

@@ -220,6 +220,7 @@ func (t *terminator) shaken(s *session, err error) {
 	case err == nil:
 		t.OK.Add(1)
 		s.handshake = nil
+		s.outside.shaken.Store(true)
 		t.give(s)
 		return
 	case cut == errTimeout:
