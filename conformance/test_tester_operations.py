@@ -45,7 +45,7 @@ def reloaded():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page["name"].replace(" ", "-"))
 def test_a_right_page_passes(page):
-    hold_to_format(page["text"])
+    hold_to_format(page["text"], tls="tls" in page)
 
 
 @pytest.mark.parametrize("name", faults.PAGE)

@@ -32,6 +32,13 @@ def without_its_last_byte(address, context):
     return connection
 
 
+def within_a_long_first_message(address, context):
+    """Of 16000 bytes."""
+    connection = Connection(address)
+    connection.send(b"\x16\x03\x01\x3e\x80\x01\x00\x3e\x7c\x03\x03" + bytes(15900))
+    return connection
+
+
 def without_its_last_flight(address, context):
     connection = Connection(address)
     connection.send(hello(context))
@@ -64,7 +71,8 @@ def within_a_large_record(address, context):
 
 @pytest.mark.spec("K-158", "K-84", "K-86")
 @pytest.mark.parametrize("how", [
-    silent, without_its_last_byte, without_its_last_flight, idle, after_a_large_record, within_a_large_record,
+    silent, without_its_last_byte, within_a_long_first_message, without_its_last_flight, idle, after_a_large_record,
+    within_a_large_record,
 ])  # fmt: skip
 def test_as_many_as_were_announced_and_more_fit_the_memory(serve_tls, memory, how):
     """However they stay, nobody is killed, and whoever comes after them is served."""

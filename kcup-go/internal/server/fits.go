@@ -37,6 +37,9 @@ func MayHaveDescriptors(cfg *config.Config) error {
 	if cfg.Admin.IsValid() {
 		needed += AdminConnections
 	}
+	if cfg.TLSCert != "" {
+		needed += uint64(descriptorsOfTerminator * threads(cfg))
+	}
 	if limit := descriptorLimit(); limit < needed {
 		return fmt.Errorf("cannot start: %d descriptors are needed, and %d are allowed (raise the limit on open files)", needed, limit)
 	}

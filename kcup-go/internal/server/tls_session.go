@@ -21,7 +21,8 @@ const (
 	longestHandshake = 16 << 10
 	recordHeader     = 5
 	handshakeRecord  = 22
-	// The library keeps the buffer into which it has read a large record. More room than this is counted, at the most that there is.
+	// The library keeps the buffer into which it has read a large record, and what a handshake has had. More than this is counted,
+	// at the most that there is.
 	largeRoom = 8 << 10
 	mostRoom  = 32 << 10
 )
@@ -79,7 +80,7 @@ type wire struct{ *session }
 
 // Read waits only in a handshake.
 func (w wire) Read(b []byte) (int, error) {
-	if w.handshake == nil && !w.large && len(b) > largeRoom {
+	if !w.large && (len(b) > largeRoom || w.handshake != nil && w.handshake.heard > largeRoom) {
 		if !w.terminator.hasRoom() {
 			return 0, errNoRoom
 		}

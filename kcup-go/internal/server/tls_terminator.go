@@ -19,7 +19,7 @@ type terminator struct {
 	sessions   []*session
 	free       []int32
 	open       int
-	large      int           // sessions for which the library has a large buffer
+	large      atomic.Int64  // sessions for which the library has a large buffer
 	room       *atomic.Int64 // for these buffers, in bytes
 	handshakes list.List     // sessions, in the order in which they were accepted
 	again      []*session
@@ -234,10 +234,10 @@ func (t *terminator) shaken(s *session, err error) {
 
 // hasRoom takes room for a large buffer: as for incomplete heads (K-86), the one that has just sent more goes if there is none.
 func (t *terminator) hasRoom() bool {
-	if int64(t.large+1)*mostRoom > max(t.room.Load(), 2*mostRoom) {
+	if t.large.Add(1)*mostRoom > max(t.room.Load(), 2*mostRoom) {
+		t.large.Add(-1)
 		return false
 	}
-	t.large++
 	return true
 }
 
@@ -272,7 +272,7 @@ func (t *terminator) end(s *session) {
 		t.handshakes.Remove(s.handshake.place)
 	}
 	if s.large {
-		t.large--
+		t.large.Add(-1)
 	}
 	s.gone.Store(true)
 	_ = unix.EpollCtl(t.epoll, unix.EPOLL_CTL_DEL, int(s.fd), nil) // the worker may hold it a little longer
