@@ -21,7 +21,7 @@ PYTHON := $(VENV)/bin/python
 PYTEST = $(PYTHON) -m pytest -q --junitxml bin/junit/$@.xml
 CONFORMANCE = $(PYTEST) -n 4 conformance
 # Tests in which several goroutines work on the same data, except one in which the race detector makes compression too slow.
-RACED := access_log access_log_written admin admin_load connections end notify reload
+RACED := access_log access_log_written admin admin_load connections end notify reload tls tls_handshake
 CARGO_FUZZ := 0.13.1
 CARGO_MUTANTS := 27.1.0
 CARGO_DENY := 0.20.2
