@@ -124,6 +124,9 @@ def pair(kind="P-256"):
     return make_pair(kind=kind)
 
 
+pair()  # now, since tests may ask for it from several threads at once, and each would make another one
+
+
 def trusting(verify=True, **settings):
     """What a client expects: certificates of the private CA. Settings are attributes of Python's context."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
