@@ -20,6 +20,8 @@ pub const BEYOND: u32 = LEAST_BUFFER + (32 << 10);
 const PIECES_BELOW: u32 = 2 * LEAST_BUFFER;
 /// The kernel checks a buffer's limit before it takes bytes, not after: this many more may go in.
 const OVERSHOOT: u32 = 68 << 10;
+/// The most that a connection with the least buffer holds, with the requests behind its response.
+pub const LEAST_SHARE: u32 = LEAST_BUFFER + OVERSHOOT + RECEIVE_BUFFER;
 /// One response may have a 16th of what is free, and only a 25th of that until its peer is known to read.
 const PART: u64 = 16;
 const FIRST_PART: u64 = 25;
@@ -74,8 +76,7 @@ impl Account {
 
     /// What the claims may come to together; room for one response is always there.
     pub fn share(&self) -> u64 {
-        let least = LEAST_BUFFER + OVERSHOOT + RECEIVE_BUFFER;
-        self.budget.saturating_sub(self.held).max(2 * u64::from(least))
+        self.budget.saturating_sub(self.held).max(2 * u64::from(LEAST_SHARE))
     }
 
     /// The send buffer that a connection may have.

@@ -6,6 +6,7 @@ use std::fs;
 use log::Level;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::account::LEAST_SHARE;
 use super::cgroup::Memory;
 use super::guard::MAX_HEAD;
 use crate::config::Options;
@@ -35,7 +36,7 @@ pub const ADMIN_CONNECTIONS: usize = 64;
 
 /// The memory that content must leave: for some connections, and for each worker two heads and a response.
 const LEAST_CONNECTIONS: u64 = 64;
-const LEAST_OF_WORKER: u64 = 2 * MAX_HEAD as u64 + (32 << 10);
+const LEAST_OF_WORKER: u64 = 2 * MAX_HEAD as u64 + LEAST_SHARE as u64;
 /// The memory that the process itself takes between reading the content and serving.
 const STARTING: u64 = 1 << 20;
 /// The descriptors needed to start: more than are open at rest, so that some are left for connections.
@@ -245,7 +246,7 @@ mod tests {
             assert_eq!(parts, (wanted.min(affordable), kept, short));
         }
         // K-104: 64 connections, and for each worker two heads and a response.
-        let least = 64 * 4096 + 2 * (2 * 16_384 + 32_768);
+        let least = 64 * 4096 + 2 * (2 * 16_384 + 118_784);
         for (free, fits) in [(least - 1, false), (least, true)] {
             assert_eq!(envelope(0, Some(RESTING + free), 1 << 20).fits, fits);
         }
