@@ -18,7 +18,7 @@ def main():
     options.add_argument("--server", action="append", choices=[*TWINS, *OTHERS], help="may be repeated (both kcup)")
     options.add_argument("--memory", type=int, action="append", help="MiB; may be repeated (100)")
     options.add_argument("--peers", type=int, default=0, help="how many, where not as many as the scenario has")
-    options.add_argument("--over", choices=["tcp", "unix"], default="tcp")
+    options.add_argument("--over", choices=["tcp", "unix", "tls"], default="tcp")
     options.add_argument("--rust", default=ROOT / "bin" / "kcup-rust", help="the program under test")
     options.add_argument("--go", default=ROOT / "bin" / "kcup-go", help="the program under test")
     options.add_argument("--kernel", choices=SUITES, default="bookworm")

@@ -14,6 +14,7 @@ PAGE = ROOT / "docs" / "reliability.md"
 RESULTS = Path(__file__).with_name("results.json")
 SECTION = re.compile(r"(<!-- vm: begin -->\n).*?(<!-- vm: end -->\n)", re.DOTALL)
 NAMES = [*TWINS, *OTHERS]
+OVER = {"tcp": "TCP", "unix": "unix socket", "tls": "TLS"}
 
 
 def update():
@@ -65,7 +66,7 @@ def setting_of(result):
 
 def name_of(setting):
     release, memory, over = setting
-    return f"Linux {release.partition('-')[0]}, {memory} MiB, {'TCP' if over == 'tcp' else 'unix socket'}"
+    return f"Linux {release.partition('-')[0]}, {memory} MiB, {OVER[over]}"
 
 
 def table(title, questions, results, told_by):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"runtime"
 	"syscall"
 	"time"
@@ -27,6 +28,7 @@ type crowd struct {
 type peer struct {
 	fd, sent, got int
 	settled       bool
+	tls           *tls.Conn // with TLS, which owns the descriptor
 }
 
 // How many of a crowd connect at the same time: fewer than any listener's backlog.
@@ -43,8 +45,12 @@ func (c *crowd) assemble(count int, within time.Duration) {
 	if c.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
 		panic(err)
 	}
-	unsettled := 0
 	deadline := time.Now().Add(within)
+	if c.server.network == "tls" {
+		c.assembleTLS(count, deadline)
+		return
+	}
+	unsettled := 0
 	for (c.opened < count || unsettled > 0) && time.Now().Before(deadline) && !c.server.dead() {
 		for c.opened < count && unsettled < unsettledMost && c.open() {
 			c.opened++
@@ -75,12 +81,16 @@ func (c *crowd) open() bool {
 		syscall.Close(fd)
 		return false
 	}
-	for len(c.peers) <= fd {
+	c.add(&peer{fd: fd}, syscall.EPOLLOUT)
+	return true
+}
+
+func (c *crowd) add(p *peer, events uint32) {
+	for len(c.peers) <= p.fd {
 		c.peers = append(c.peers, nil)
 	}
-	c.peers[fd] = &peer{fd: fd}
-	c.watch(c.peers[fd], syscall.EPOLL_CTL_ADD, syscall.EPOLLOUT)
-	return true
+	c.peers[p.fd] = p
+	c.watch(p, syscall.EPOLL_CTL_ADD, events)
 }
 
 func (c *crowd) watch(p *peer, operation int, events uint32) {
@@ -170,7 +180,11 @@ func (c *crowd) end(p *peer) {
 // leave closes all that are open.
 func (c *crowd) leave() {
 	for _, p := range c.peers {
-		if p != nil {
+		switch {
+		case p == nil:
+		case p.tls != nil:
+			p.tls.NetConn().Close()
+		default:
 			syscall.Close(p.fd)
 		}
 	}

@@ -17,7 +17,7 @@ type planned struct {
 	Scenario string `json:"scenario"`
 	// Memory is the group's limit, in MiB.
 	Memory int `json:"memory"`
-	// Over is the kind of socket that the server listens on: tcp or unix.
+	// Over is what the server listens on: tcp or unix, or tcp with TLS: tls.
 	Over string `json:"over"`
 	// Peers is how many there are, if not the scenario's own number.
 	Peers int `json:"peers"`

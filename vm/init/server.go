@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,7 +16,7 @@ import (
 // server is the program under attack, alone in its group.
 type server struct {
 	name          string
-	network, addr string // as net.Dial takes them
+	network, addr string // as dial takes them
 	path          string
 	admin         string // the address of its metrics; empty if it has none
 	command       *exec.Cmd
@@ -41,6 +40,11 @@ func start(run *run, args ...string) (*server, error) {
 	if run.Over == "unix" {
 		_ = os.Remove(socketPath)
 		s.addr = socketPath
+	}
+	if run.Over == "tls" {
+		if err := writePair(); err != nil {
+			return nil, err
+		}
 	}
 	s.command = s.program(run.port, args)
 	directory, err := os.Open(run.group.path)
@@ -72,11 +76,12 @@ func (s *server) program(port int, args []string) *exec.Cmd {
 		return exec.Command("/usr/sbin/lighttpd", "-D", "-f", s.configure(port))
 	}
 	s.admin = fmt.Sprintf("127.0.0.1:%d", port+1000)
-	args = append([]string{"--admin", s.admin}, args...)
-	if s.network == "unix" {
+	args = append([]string{"--admin", s.admin, "--port", strconv.Itoa(port)}, args...)
+	switch s.network {
+	case "unix":
 		args = append(args, "--host", "unix:"+s.addr)
-	} else {
-		args = append(args, "--port", strconv.Itoa(port))
+	case "tls":
+		args = append(args, "--tls-cert", certificatePath, "--tls-key", keyPath)
 	}
 	return exec.Command("/bin/"+s.name, args...)
 }
@@ -196,12 +201,4 @@ func (s *server) ended() map[string]int64 {
 		}
 	}
 	return counts
-}
-
-func dial(network, addr string, within time.Duration) (net.Conn, error) {
-	connection, err := net.DialTimeout(network, addr, within)
-	if err == nil {
-		err = connection.SetDeadline(time.Now().Add(within))
-	}
-	return connection, err
 }

@@ -3,11 +3,19 @@ package server
 import (
 	"container/list"
 	"crypto/tls"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+)
+
+const (
+	// So many sessions that have ended leave a few MiB.
+	manyEnded = 256
+	// How often that is returned.
+	returnEvery = time.Second
 )
 
 // terminator is an event loop with the TLS of some connections. Neither the acceptor nor a worker waits for it.
@@ -27,6 +35,8 @@ type terminator struct {
 	in, out    []byte
 	events     [256]unix.EpollEvent
 	last       bool
+	ended      int         // sessions, since their memory was last returned
+	returning  atomic.Bool // it will be, soon
 
 	mutex    sync.Mutex
 	messages terminatorMessages
@@ -281,4 +291,15 @@ func (t *terminator) end(s *session) {
 	t.sessions[s.slot] = nil
 	t.free = append(t.free, s.slot)
 	t.open--
+	t.ended++
+	if t.ended >= manyEnded && !t.returning.Swap(true) {
+		t.ended = 0
+		time.AfterFunc(returnEvery, t.returnMemory)
+	}
+}
+
+// returnMemory is for when nobody comes any more: for minutes nothing else would make the collector run.
+func (t *terminator) returnMemory() {
+	t.returning.Store(false)
+	debug.FreeOSMemory()
 }
